@@ -1,0 +1,28 @@
+//! Probabilistic membership filters for two jobs where a hash table is too big and a wrong "no" is
+//! forbidden.
+
+pub mod codec;
+pub mod error;
+pub mod filter;
+pub mod hash;
+pub mod math;
+pub mod membership;
+mod store;
+
+pub use error::{BuildError, Full, FullReason, Incompatible};
+pub use filter::{BloomFilter, Builder, CountingBloomFilter, CuckooFilter, PastCapacity, Plan, Shape};
+pub use hash::{
+    Digest, HashError, HashIdentity, Key, KeyHash, KeyId, Salt, SecretKey, Seed,
+};
+pub use membership::{
+    BatchError, Insert, InsertError, InsertExt, Membership, MembershipExt, Merge, Remove,
+    RemoveExt, Removed, Seen, Stats,
+};
+
+/// The traits and types that most programs need.
+pub mod prelude {
+    pub use crate::{
+        BloomFilter, CountingBloomFilter, CuckooFilter, Insert, InsertExt, Key, KeyHash,
+        Membership, MembershipExt, Merge, PastCapacity, Remove, RemoveExt, Removed, Seed, Seen,
+    };
+}
