@@ -3,7 +3,7 @@
 use super::builder::Target;
 use crate::error::BuildError;
 use crate::hash::{Mixed, reduce};
-use crate::math::bloom::{MAX_BITS, MAX_PROBES, best_probes, least_bits, most_keys, rate_at_fill};
+use crate::math::bloom::{MAX_BITS, best_probes, hash_floor, least_bits, most_keys};
 
 /// A multiplier with good spectral properties for 64-bit linear congruential generators
 /// (G. Steele, S. Vigna, *Computationally easy, spectrally good multipliers*, 2021).
@@ -41,7 +41,7 @@ pub(super) fn plan_array(target: Target, cell_bits: u32) -> Result<(u64, u32, u6
             let (cells, num_probes) = least_bits(keys as f64, rate, cells_per_word).ok_or(
                 BuildError::RateUnreachable {
                     wanted: rate,
-                    reachable: rate_at_fill(0.5, MAX_PROBES),
+                    reachable: lowest_rate(keys as f64),
                 },
             )?;
             Ok((cells, num_probes, keys))
@@ -68,4 +68,9 @@ pub(super) fn plan_array(target: Target, cell_bits: u32) -> Result<(u64, u32, u6
             Ok((cells, num_probes, keys))
         }
     }
+}
+
+/// The lowest rate that the largest array gives so many keys.
+fn lowest_rate(keys: f64) -> f64 {
+    best_probes(MAX_BITS, keys).1.max(hash_floor(keys))
 }

@@ -69,7 +69,8 @@ pub fn best_probes(m: f64, n: f64) -> (u32, f64) {
 }
 
 /// The least number of bits, a multiple of `step`, at which n keys stay within the rate, with the
-/// number of probes that does it. `None` if even [`MAX_PROBES`] probes do not reach the rate.
+/// number of probes that does it. `None` if that is more than [`MAX_BITS`], or if the rate lies
+/// below [`hash_floor`].
 #[must_use]
 pub fn least_bits(n: f64, rate: f64, step: u64) -> Option<(u64, u32)> {
     // At the fill ρ = ε^(1/k), solve 1 − (1 − 1/m)^(kn) = ρ for m.
@@ -78,7 +79,7 @@ pub fn least_bits(n: f64, rate: f64, step: u64) -> Option<(u64, u32)> {
         -f64::from(k) * n / (-fill).ln_1p()
     };
     let least = (1..=MAX_PROBES).map(bits_for).fold(f64::INFINITY, f64::min);
-    if least > MAX_BITS {
+    if least > MAX_BITS || rate < hash_floor(n) {
         return None;
     }
     let mut bits = (least.ceil() as u64).next_multiple_of(step).max(step);
@@ -88,12 +89,15 @@ pub fn least_bits(n: f64, rate: f64, step: u64) -> Option<(u64, u32)> {
         if reached <= rate {
             return Some((bits, k));
         }
-        if k == MAX_PROBES {
-            return None;
-        }
         bits += step.max((bits >> 20).next_multiple_of(step));
     }
     None
+}
+
+/// The rate that no filter of n keys gets below: some member has the same 128-bit hash, n·2⁻¹²⁸.
+#[must_use]
+pub fn hash_floor(n: f64) -> f64 {
+    n * 2f64.powi(-128)
 }
 
 /// The most keys that m bits hold within the rate, with the number of probes that does it.
@@ -188,7 +192,8 @@ mod tests {
 
     #[test]
     fn unreachable_rates_are_refused() {
-        assert_eq!(least_bits(1e3, 1e-30, 64), None);
+        assert_eq!(least_bits(1e3, 1e-36, 64), None);
+        assert!(least_bits(1e3, 1e-34, 64).is_some());
         assert_eq!(least_bits(1e18, 0.01, 64), None);
     }
 }
