@@ -7,6 +7,8 @@ pub mod filter;
 pub mod hash;
 pub mod math;
 pub mod membership;
+#[cfg(feature = "screen")]
+pub mod screen;
 mod store;
 
 pub use error::{BuildError, Full, FullReason, Incompatible};
@@ -18,6 +20,8 @@ pub use membership::{
     BatchError, Insert, InsertError, InsertExt, Membership, MembershipExt, Merge, Remove,
     RemoveExt, Removed, Seen, Stats,
 };
+#[cfg(feature = "screen")]
+pub use screen::{Screen, Verdict};
 
 /// The traits and types that most programs need.
 pub mod prelude {
