@@ -213,11 +213,7 @@ mod tests {
     }
 
     fn hex(bytes: &[u8]) -> String {
-        bytes
-            .iter()
-            .flat_map(|byte| [byte >> 4, byte & 0xf])
-            .map(digit)
-            .collect()
+        bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]).map(digit).collect()
     }
 
     #[test]
@@ -239,10 +235,7 @@ mod tests {
             ("password", "8846f7eaee8fb117ad06bdd830b7586c"),
             ("mañana", "717a593e7919d6e00182561812c2b621"),
         ] {
-            assert_eq!(
-                nt_of(input.as_bytes()).as_ref().map(|nt| hex(nt)),
-                Ok(digest.to_owned())
-            );
+            assert_eq!(nt_of(input.as_bytes()).as_ref().map(|nt| hex(nt)), Ok(digest.to_owned()));
         }
         assert_eq!(nt_of(b"ma\xf1ana"), Err(NotUtf8));
     }

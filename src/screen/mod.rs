@@ -35,10 +35,7 @@
 
 pub mod digest;
 pub mod list;
-#[expect(
-    clippy::module_inception,
-    reason = "`Screen` in `screen::screen`, re-exported here"
-)]
+#[expect(clippy::module_inception, reason = "`Screen` in `screen::screen`, re-exported here")]
 mod screen;
 
 pub use digest::{NotUtf8, PasswordDigest};

@@ -1,8 +1,11 @@
 //! Asking a filter about a password.
 
 use std::fmt;
+use std::path::Path;
 
 use super::digest::{NT_LEN, NotUtf8, PasswordDigest, SHA1_LEN, nt_key, sha1_key};
+use crate::any::AnyFilter;
+use crate::codec::{Artefact, DecodeError, FileError};
 use crate::hash::{Digest, HashError, HashIdentity, KeyHash};
 use crate::membership::Membership;
 
@@ -45,8 +48,49 @@ use crate::membership::Membership;
 /// assert!(screen.check_nt(&[0; 16]).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Screen<F> {
+pub struct Screen<F = AnyFilter> {
     filter: F,
+}
+
+impl Screen {
+    /// Opens a `.hapax` file made from a list, checking everything. Costs one pass over the file.
+    ///
+    /// # Errors
+    ///
+    /// [`FileError`] if the file cannot be read, is not a whole and undamaged filter, or holds no
+    /// key at all: it would find every password unlisted, which is never what a list was for.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use hapax::prelude::*;
+    /// # use hapax::{Digest, Seed, screen::PasswordDigest};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("listed.hapax");
+    /// # let mut filter = BloomFilter::builder().capacity(10).false_positive_rate(1e-5)
+    /// #     .seed(Seed::uniform(Digest::Sha1)).build()?;
+    /// # let _ = filter.insert_hash(PasswordDigest::Sha1.key_of(b"password1")?)?;
+    /// # filter.save(&path)?;
+    /// use hapax::{Screen, Verdict};
+    /// let screen = Screen::open(path)?;
+    /// assert_eq!(screen.check(b"password1")?, Verdict::Listed);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
+        let path = path.as_ref();
+        let filter = Artefact::<AnyFilter>::load(path)?.filter;
+        if filter.stats().len == 0 {
+            return Err(FileError::Decode {
+                path: path.to_owned(),
+                source: DecodeError::Invalid {
+                    what: "number of keys",
+                    expected: "at least 1".into(),
+                    found: "0".into(),
+                },
+            });
+        }
+        Ok(Self::new(filter))
+    }
 }
 
 impl<F: Membership> Screen<F> {
@@ -117,18 +161,11 @@ impl<F: Membership> Screen<F> {
     }
 
     fn verdict(&self, key: KeyHash) -> Verdict {
-        if self.filter.contains_hash(key) {
-            Verdict::Listed
-        } else {
-            Verdict::NotListed
-        }
+        if self.filter.contains_hash(key) { Verdict::Listed } else { Verdict::NotListed }
     }
 
     fn unanswerable(&self, asked: PasswordForm) -> ScreenError {
-        ScreenError::Unanswerable {
-            asked,
-            holds: self.identity(),
-        }
+        ScreenError::Unanswerable { asked, holds: self.identity() }
     }
 }
 
@@ -224,15 +261,11 @@ impl fmt::Display for ScreenError {
                         "hashes of an unnamed kind",
                         "build it again from the list, naming the digest",
                     ),
-                    HashIdentity::Xxh3(_) | HashIdentity::Siphash(_) => (
-                        "keys hashed by the filter itself",
-                        "ask with plain passwords",
-                    ),
+                    HashIdentity::Xxh3(_) | HashIdentity::Siphash(_) => {
+                        ("keys hashed by the filter itself", "ask with plain passwords")
+                    }
                 };
-                write!(
-                    f,
-                    "{asked} cannot be looked up in a filter of {keys}: {advice}"
-                )
+                write!(f, "{asked} cannot be looked up in a filter of {keys}: {advice}")
             }
             Self::NotUtf8(error) => error.fmt(f),
             Self::Hash(error) => error.fmt(f),
@@ -241,3 +274,120 @@ impl fmt::Display for ScreenError {
 }
 
 impl std::error::Error for ScreenError {}
+
+#[cfg(test)]
+mod tests {
+    use super::super::digest::{nt_of, sha1_of};
+    use super::*;
+    use crate::codec::Persist;
+    use crate::filter::{BloomFilter, CuckooFilter};
+    use crate::hash::{SecretKey, Seed};
+    use crate::membership::Insert;
+
+    const PASSWORD: &[u8] = "mañana".as_bytes();
+
+    /// A screen of one password.
+    fn screen(seed: Seed, key: Option<KeyHash>) -> Screen<BloomFilter> {
+        let builder = BloomFilter::builder().capacity(100).false_positive_rate(1e-9).seed(seed);
+        let mut filter = builder.build().unwrap();
+        let key = key.unwrap_or_else(|| filter.seed().hash(PASSWORD).unwrap());
+        let _ = filter.insert_hash(key).unwrap();
+        Screen::new(filter)
+    }
+
+    fn uniform(digest: PasswordDigest) -> Screen<BloomFilter> {
+        screen(Seed::uniform(digest.into()), digest.key_of(PASSWORD).ok())
+    }
+
+    #[test]
+    fn each_kind_of_key_answers_what_it_can_and_refuses_the_rest() {
+        use PasswordForm::{Nt, Plain, Sha1};
+        let (sha1, nt) = (sha1_of(PASSWORD), nt_of(PASSWORD).unwrap());
+        let unspecified = Seed::uniform(Digest::Unspecified);
+        for (screen, answers) in [
+            (uniform(PasswordDigest::Sha1), &[Plain, Sha1][..]),
+            (uniform(PasswordDigest::Nt), &[Plain, Nt]),
+            (screen(Seed::new(7), None), &[Plain]),
+            (screen(Seed::secret(SecretKey::new([1; 16])), None), &[Plain]),
+            (screen(unspecified, Some(sha1_key(&sha1))), &[]),
+        ] {
+            for (form, found) in [
+                (Plain, screen.check(PASSWORD)),
+                (Sha1, screen.check_sha1(&sha1)),
+                (Nt, screen.check_nt(&nt)),
+            ] {
+                let holds = screen.filter().seed().identity();
+                let unanswerable = ScreenError::Unanswerable { asked: form, holds };
+                let expected =
+                    if answers.contains(&form) { Ok(Verdict::Listed) } else { Err(unanswerable) };
+                assert_eq!(found, expected, "{form} asked of {holds:?}");
+            }
+            if answers.contains(&Plain) {
+                assert_eq!(screen.check(b"a stranger"), Ok(Verdict::NotListed));
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_without_an_nt_hash_are_unknown_not_unlisted() {
+        let screen = uniform(PasswordDigest::Nt);
+        assert_eq!(screen.check(b"ma\xf1ana"), Err(ScreenError::NotUtf8(NotUtf8)));
+    }
+
+    #[test]
+    fn a_locked_filter_is_unknown_not_unlisted() {
+        let seed = Seed::secret(SecretKey::new([1; 16]));
+        let locked = Seed::from_identity(seed.identity());
+        let screen = screen(locked, Some(sha1_key(&sha1_of(PASSWORD))));
+        assert!(matches!(screen.check(PASSWORD), Err(ScreenError::Hash(HashError::Locked { .. }))));
+    }
+
+    #[test]
+    fn a_password_is_neither_trimmed_nor_folded_nor_taken_for_a_hash() {
+        let screen =
+            screen(Seed::uniform(Digest::Sha1), PasswordDigest::Sha1.key_of(b"Password1").ok());
+        assert_eq!(screen.check(b"Password1"), Ok(Verdict::Listed));
+        for other in ["password1", "Password1 ", " Password1", "Password1\n", "Password1\0", ""] {
+            assert_eq!(screen.check(other.as_bytes()), Ok(Verdict::NotListed), "{other:?}");
+        }
+        let digits = b"70CCD9007338D6D81DD3B6271621B9CF9A97EA00";
+        assert_eq!(screen.check(digits), Ok(Verdict::NotListed));
+        let sha1 = super::super::digest::bytes_from_hex(digits).unwrap();
+        assert_eq!(screen.check_sha1(&sha1), Ok(Verdict::Listed));
+    }
+
+    #[test]
+    fn threads_sharing_a_screen_agree_with_one() {
+        let screen = uniform(PasswordDigest::Sha1);
+        std::thread::scope(|scope| {
+            for thread in 0..8 {
+                let screen = &screen;
+                scope.spawn(move || {
+                    for i in 0..2_000 {
+                        let stranger = format!("{thread} {i}");
+                        assert_eq!(screen.check(stranger.as_bytes()), Ok(Verdict::NotListed));
+                        assert_eq!(screen.check(PASSWORD), Ok(Verdict::Listed));
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn a_file_without_keys_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("empty.hapax");
+        let builder = CuckooFilter::builder().capacity(100).false_positive_rate(0.01);
+        builder.seed(Seed::uniform(Digest::Sha1)).build().unwrap().save(&path).unwrap();
+        let error = Screen::open(&path).unwrap_err().to_string();
+        assert!(error.contains("invalid number of keys: expected at least 1, found 0"), "{error}");
+        assert!(matches!(Screen::open(folder.path().join("none")), Err(FileError::Io { .. })));
+    }
+
+    #[test]
+    fn debug_shows_neither_bits_nor_hashes() {
+        let shown = format!("{:?}", uniform(PasswordDigest::Sha1));
+        assert!(shown.starts_with("Screen { identity: Uniform(Sha1), stats: Stats {"), "{shown}");
+        assert!(shown.len() < 400, "{shown}");
+    }
+}

@@ -62,10 +62,7 @@ impl fmt::Display for ListError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read { offset, source } => {
-                write!(
-                    f,
-                    "the list could not be read beyond byte {offset}: {source}"
-                )
+                write!(f, "the list could not be read beyond byte {offset}: {source}")
             }
             Self::Row(row) => row.fmt(f),
         }
@@ -83,11 +80,7 @@ impl std::error::Error for ListError {
 
 impl fmt::Display for BadRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "row {} at byte {}: {}",
-            self.number, self.offset, self.fault
-        )
+        write!(f, "row {} at byte {}: {}", self.number, self.offset, self.fault)
     }
 }
 
@@ -155,11 +148,7 @@ impl fmt::Display for DetectError {
                 "expected rows, found none: a filter of an empty list would find every password \
                  unlisted",
             ),
-            Self::Mixed {
-                hash_row,
-                digest,
-                other_row,
-            } => write!(
+            Self::Mixed { hash_row, digest, other_row } => write!(
                 f,
                 "row {hash_row} looks like a hash ({digest}) and row {other_row} does not: say \
                  whether the list holds plain passwords or hashes"
@@ -169,10 +158,7 @@ impl fmt::Display for DetectError {
                  iconv -f UTF-16 -t UTF-8",
             ),
             Self::Compressed { format } => {
-                write!(
-                    f,
-                    "expected a text file, found {format} data: decompress it first"
-                )
+                write!(f, "expected a text file, found {format} data: decompress it first")
             }
             Self::CarriageReturns => f.write_str(
                 "expected lines that end in \\n or \\r\\n, found lone \\r: convert it, for example \

@@ -61,20 +61,12 @@ impl ListFormat {
                 (Some(digest), None) => first_hash = Some((number, digest)),
                 (Some(digest), Some((_, first))) if digest == first => {}
                 (Some(_), Some((hash_row, digest))) => {
-                    return Err(DetectError::Mixed {
-                        hash_row,
-                        digest,
-                        other_row: number,
-                    });
+                    return Err(DetectError::Mixed { hash_row, digest, other_row: number });
                 }
                 (None, _) => first_plain = first_plain.or(Some(number)),
             }
             if let (Some((hash_row, digest)), Some(other_row)) = (first_hash, first_plain) {
-                return Err(DetectError::Mixed {
-                    hash_row,
-                    digest,
-                    other_row,
-                });
+                return Err(DetectError::Mixed { hash_row, digest, other_row });
             }
         }
         match (first_hash, first_plain) {
@@ -107,9 +99,7 @@ fn whole_rows(sample: &[u8]) -> impl Iterator<Item = &[u8]> {
 fn digest_of_shape(row: &[u8]) -> Option<PasswordDigest> {
     let (digits, count) = split_hash(row);
     let of_length = |digest: &PasswordDigest| digits.len() == digest.hex_digits();
-    let digest = [PasswordDigest::Sha1, PasswordDigest::Nt]
-        .into_iter()
-        .find(of_length)?;
+    let digest = [PasswordDigest::Sha1, PasswordDigest::Nt].into_iter().find(of_length)?;
     (digits.iter().all(u8::is_ascii_hexdigit) && count.is_none_or(|count| count.is_ok()))
         .then_some(digest)
 }
@@ -126,10 +116,7 @@ fn refuse_foreign(sample: &[u8]) -> Result<(), DetectError> {
     /// Follows `BZh` and the level: π, as the format has it.
     const BZIP2_BLOCK: &[u8] = &[0x31, 0x41, 0x59, 0x26, 0x53, 0x59];
 
-    if let Some((format, _)) = COMPRESSED
-        .iter()
-        .find(|(_, magic)| sample.starts_with(magic))
-    {
+    if let Some((format, _)) = COMPRESSED.iter().find(|(_, magic)| sample.starts_with(magic)) {
         return Err(DetectError::Compressed { format });
     }
     if sample.starts_with(b"BZh") && sample.get(4..).is_some_and(|s| s.starts_with(BZIP2_BLOCK)) {

@@ -113,11 +113,8 @@ impl<R: Read> Lines<R> {
         let content = self.start..self.start + content.len();
         let whole = !self.skipping && content.len() <= self.limit;
         self.number += 1;
-        let line = Line {
-            number: self.number,
-            offset: self.offset,
-            content: whole.then_some(content),
-        };
+        let line =
+            Line { number: self.number, offset: self.offset, content: whole.then_some(content) };
         self.consume(consumed);
         line
     }

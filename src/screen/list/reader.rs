@@ -55,11 +55,7 @@ impl<R: Read> ListReader<R> {
     /// Reads rows of up to `row_limit` bytes, their ends not counted. Allocates that much, and
     /// 64 KiB, once.
     pub fn with_row_limit(input: R, format: ListFormat, row_limit: u32) -> Self {
-        Self {
-            lines: Lines::new(input, row_limit),
-            format,
-            totals: ListTotals::default(),
-        }
+        Self { lines: Lines::new(input, row_limit), format, totals: ListTotals::default() }
     }
 
     /// What the rows are.
@@ -80,10 +76,10 @@ impl<R: Read> ListReader<R> {
     /// [`ListError::Read`] if the input fails; the next call tries again.
     pub fn next_row(&mut self) -> Result<Option<Row>, ListError> {
         loop {
-            let line = self.lines.next().map_err(|source| ListError::Read {
-                offset: self.lines.bytes_read(),
-                source,
-            })?;
+            let line = self
+                .lines
+                .next()
+                .map_err(|source| ListError::Read { offset: self.lines.bytes_read(), source })?;
             self.totals.bytes = self.lines.offset();
             let Some(line) = line else { return Ok(None) };
             self.totals.rows += 1;
@@ -91,14 +87,8 @@ impl<R: Read> ListReader<R> {
             let (number, offset) = (line.number, line.offset);
             let Some(content) = line.content else {
                 self.totals.bad += 1;
-                let fault = RowFault::TooLong {
-                    limit: self.lines.limit(),
-                };
-                return Err(ListError::Row(BadRow {
-                    number,
-                    offset,
-                    fault,
-                }));
+                let fault = RowFault::TooLong { limit: self.lines.limit() };
+                return Err(ListError::Row(BadRow { number, offset, fault }));
             };
             let (content, marked) = strip_mark(self.lines.content(content));
             self.totals.marks += u64::from(marked);
@@ -110,20 +100,11 @@ impl<R: Read> ListReader<R> {
                 Ok((_, Some(0))) => self.totals.zero_count += 1,
                 Ok((hash, count)) => {
                     self.totals.carriage_returns += u64::from(content.contains(&b'\r'));
-                    return Ok(Some(Row {
-                        hash,
-                        count,
-                        number,
-                        offset,
-                    }));
+                    return Ok(Some(Row { hash, count, number, offset }));
                 }
                 Err(fault) => {
                     self.totals.bad += 1;
-                    return Err(ListError::Row(BadRow {
-                        number,
-                        offset,
-                        fault,
-                    }));
+                    return Err(ListError::Row(BadRow { number, offset, fault }));
                 }
             }
         }

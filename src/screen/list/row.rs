@@ -35,15 +35,12 @@ impl fmt::Debug for Row {
 /// Reads a row from which line end and mark are gone, and which is not blank.
 pub(super) fn parse(format: ListFormat, row: &[u8]) -> Result<(KeyHash, Option<u64>), RowFault> {
     match format {
-        ListFormat::Plain(digest) => digest
-            .key_of(row)
-            .map(|hash| (hash, None))
-            .map_err(|_| RowFault::NotUtf8),
+        ListFormat::Plain(digest) => {
+            digest.key_of(row).map(|hash| (hash, None)).map_err(|_| RowFault::NotUtf8)
+        }
         ListFormat::Hashes(digest) => {
             let (digits, count) = split_hash(row);
-            let hash = digest
-                .key_from_hex(digits)
-                .ok_or_else(|| no_hash(digest, digits))?;
+            let hash = digest.key_from_hex(digits).ok_or_else(|| no_hash(digest, digits))?;
             Ok((hash, count.transpose()?))
         }
     }
@@ -95,9 +92,7 @@ fn append_digits(number: u64, digits: &[u8]) -> Result<u64, RowFault> {
         if !digit.is_ascii_digit() {
             return Err(RowFault::Count);
         }
-        Ok(number
-            .saturating_mul(10)
-            .saturating_add(u64::from(digit - b'0')))
+        Ok(number.saturating_mul(10).saturating_add(u64::from(digit - b'0')))
     })
 }
 
@@ -108,6 +103,5 @@ pub(super) fn strip_line_end(row: &[u8]) -> &[u8] {
 
 /// Takes off a UTF-8 byte order mark, and says whether there was one.
 pub(super) fn strip_mark(row: &[u8]) -> (&[u8], bool) {
-    row.strip_prefix(b"\xef\xbb\xbf")
-        .map_or((row, false), |rest| (rest, true))
+    row.strip_prefix(b"\xef\xbb\xbf").map_or((row, false), |rest| (rest, true))
 }
