@@ -144,7 +144,10 @@ fn report(filter: &Filter, sink: &[Tuple], replayed: u64, crashes: u64) {
         counts.estimated_lost.sqrt()
     );
     let bits = filter.window().stats().bit_len as f64;
-    println!("bits per remembered tuple   {:.1} (window of {WINDOW} at {RATE})", bits / WINDOW as f64);
+    println!(
+        "bits per remembered tuple   {:.1} (window of {WINDOW} at {RATE})",
+        bits / WINDOW as f64
+    );
     println!(
         "  a HashSet<[u8; 16]>       {:.1} per tuple",
         set_bytes as f64 * 8.0 / distinct.len() as f64
