@@ -57,7 +57,8 @@ impl From<Exit> for ExitCode {
 pub(crate) type Statuses = &'static [(&'static str, &'static str)];
 
 /// For commands that do something.
-pub(crate) const DOING: Statuses = &[("0", "done"), ("2", "not done; nothing was replaced"), SIGNALS];
+pub(crate) const DOING: Statuses =
+    &[("0", "done"), ("2", "not done; nothing was replaced"), SIGNALS];
 /// For commands that show something.
 pub(crate) const SHOWING: Statuses = &[("0", "done"), ("2", "not possible"), SIGNALS];
 /// For `hapax check`.
