@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use clap::ValueEnum;
 use hapax::codec::Existing;
 
 use crate::lists::Reading;
@@ -29,14 +30,14 @@ pub(crate) struct BuildRequest {
 }
 
 /// The kinds of filter that a list can be made into.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FilterKind {
-    /// Any rate, mergeable.
+    /// Any rate, can be merged
     #[default]
     Bloom,
-    /// Keys can be taken out; four times the size.
+    /// Keys can be taken out; four times the size
     Counting,
-    /// Keys can be taken out; the smallest at low rates.
+    /// Keys can be taken out; the smallest at low rates
     Cuckoo,
 }
 
