@@ -19,8 +19,8 @@ const LAYERS: [(&str, &[&str]); 11] = [
     ("filter", &["membership", "hash", "store", "math", "error"]),
     // file
     ("codec", &["filter", "membership", "hash", "store", "error"]),
-    ("any", &["codec", "filter", "membership", "hash", "error"]),
-    ("serde", &["any", "codec", "filter", "replay"]),
+    ("any", &["codec", "filter", "membership", "hash", "store", "error"]),
+    ("serde", &["any", "codec", "filter", "replay", "store"]),
     // products
     ("replay", &["any", "codec", "filter", "membership", "hash", "error"]),
     ("screen", &["any", "codec", "membership", "hash", "error"]),
