@@ -17,17 +17,17 @@ use super::array::{plan_array, probes};
 use super::builder::{Buildable, Builder, Plan, Shape, Target, sealed};
 use super::{InvalidParts, Settings};
 use crate::error::{BuildError, Full, Incompatible, require_equal};
-use crate::hash::{KeyHash, Seed};
+use crate::hash::{HashError, KeyHash, Salt, SecretKey, Seed};
 use crate::math::bloom::{MAX_PROBES, estimated_len, expected_rate, rate_at_fill};
-use crate::membership::{Insert, Membership, Merge, Seen, Stats};
-use crate::store::{Bits, zeroed};
+use crate::membership::{Insert, Membership, Merge, Restart, Seen, Stats};
+use crate::store::{Bits, Words};
 
 /// A Bloom filter: k bits per key in an array of m.
 ///
 /// Bits per key at 1 % / 0.1 % / 2⁻¹⁶: 9.6 / 14.4 / 23.1. An insert and a hit touch k cache
 /// lines, a miss about two. It can be merged and cannot forget.
 ///
-/// `S` holds the words: `Vec<u64>` owns them, `&[u64]` reads a file's body in place.
+/// `S` holds the words: [`Words`] owns them, `&[u64]` reads a file's body in place.
 ///
 /// # Examples
 ///
@@ -41,7 +41,7 @@ use crate::store::{Bits, zeroed};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct BloomFilter<S = Vec<u64>> {
+pub struct BloomFilter<S = Words> {
     settings: Settings,
     bits: Bits<S>,
     num_probes: u32,
@@ -68,7 +68,7 @@ impl Buildable for BloomFilter {
 
     fn allocate(plan: &Plan, settings: sealed::Opaque) -> Result<Self, BuildError> {
         let Shape::Bloom { num_probes } = plan.shape else { unreachable!("planned above") };
-        let words = zeroed(plan.bit_len / 64)
+        let words = Words::zeroed(plan.bit_len / 64)
             .ok_or(BuildError::OutOfMemory { byte_len: plan.byte_len() })?;
         Ok(Self { settings: settings.0, bits: Bits::new(words), num_probes, ones: 0 })
     }
@@ -89,10 +89,6 @@ impl<S: AsRef<[u64]>> BloomFilter<S> {
 
     pub(crate) const fn settings(&self) -> &Settings {
         &self.settings
-    }
-
-    pub(crate) fn settings_mut(&mut self) -> &mut Settings {
-        &mut self.settings
     }
 
     pub(crate) const fn ones(&self) -> u64 {
@@ -124,7 +120,7 @@ impl<S: AsRef<[u64]>> BloomFilter<S> {
     }
 
     /// Compares what is stored about the bits with the bits. O(m).
-    pub(crate) fn check_body(&self) -> Result<(), InvalidParts> {
+    pub(crate) fn check_counts(&self) -> Result<(), InvalidParts> {
         let counted = self.bits.count_ones();
         InvalidParts::unless(counted == self.ones, "number of set bits", self.ones, counted)
     }
@@ -146,6 +142,10 @@ impl<S: AsRef<[u64]>> BloomFilter<S> {
 impl<S: AsRef<[u64]>> Membership for BloomFilter<S> {
     fn seed(&self) -> &Seed {
         &self.settings.seed
+    }
+
+    fn unlock(&mut self, key: SecretKey) -> Result<(), HashError> {
+        self.settings.seed.unlock(key)
     }
 
     #[inline]
@@ -176,6 +176,17 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> BloomFilter<S> {
         self.bits.clear();
         self.ones = 0;
         self.settings.len = 0;
+    }
+}
+
+impl<S: AsRef<[u64]> + AsMut<[u64]>> Restart for BloomFilter<S> {
+    fn restart(&mut self, salt: Salt) {
+        self.clear();
+        self.settings.salt = salt;
+    }
+
+    fn salt(&self) -> Salt {
+        self.settings.salt
     }
 }
 
@@ -218,7 +229,8 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Merge for BloomFilter<S> {
         let estimate = estimated_len(self.bits.len() as f64, self.num_probes, ones as f64);
         // Infinite when every bit is set: `as` saturates, and `most` bounds it.
         let len = (estimate.round() as u64).clamp(least, most);
-        if len > self.settings.capacity && self.settings.past_capacity == super::PastCapacity::Refuse
+        if len > self.settings.capacity
+            && self.settings.past_capacity == super::PastCapacity::Refuse
         {
             return Err(Incompatible::OverCapacity {
                 estimated_len: len as f64,

@@ -28,13 +28,13 @@ use std::collections::HashSet;
 use super::builder::{Buildable, Builder, Plan, Shape, Target, sealed};
 use super::{InvalidParts, Settings};
 use crate::error::{BuildError, Full, FullReason};
-use crate::hash::{KeyHash, Seed, reduce};
+use crate::hash::{HashError, KeyHash, Salt, SecretKey, Seed, reduce};
 use crate::math::cuckoo::{
     MAX_FINGERPRINT_BITS, MIN_FINGERPRINT_BITS, SLOTS_PER_BUCKET, buckets_for, keys_in,
     least_fingerprint_bits, rate_at_load,
 };
-use crate::membership::{Insert, Membership, Remove, Removed, Seen, Stats};
-use crate::store::{Slots, words_for, zeroed};
+use crate::membership::{Insert, Membership, Remove, Removed, Restart, Seen, Stats};
+use crate::store::{Slots, Words, words_for};
 
 /// Buckets looked at before an insert gives up. Rarely more than a hundred are, up to a load of
 /// 0.95; the long tail is what lifts the load at the first refusal by about 0.01 over a limit of
@@ -60,7 +60,7 @@ const MAX_SEARCH: usize = 16_384;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct CuckooFilter<S = Vec<u64>> {
+pub struct CuckooFilter<S = Words> {
     settings: Settings,
     slots: Slots<S>,
 }
@@ -164,7 +164,7 @@ impl Buildable for CuckooFilter {
             unreachable!("planned above")
         };
         let words = words_for(buckets, fingerprint_bits)
-            .and_then(zeroed)
+            .and_then(Words::zeroed)
             .ok_or(BuildError::OutOfMemory { byte_len: plan.byte_len() })?;
         Ok(Self { settings: settings.0, slots: Slots::new(words, buckets, fingerprint_bits) })
     }
@@ -246,10 +246,6 @@ impl<S: AsRef<[u64]>> CuckooFilter<S> {
         &self.settings
     }
 
-    pub(crate) fn settings_mut(&mut self) -> &mut Settings {
-        &mut self.settings
-    }
-
     pub(crate) fn words(&self) -> &[u64] {
         self.slots.words()
     }
@@ -284,7 +280,7 @@ impl<S: AsRef<[u64]>> CuckooFilter<S> {
     }
 
     /// Compares what is stored about the slots with the slots. O(slots).
-    pub(crate) fn check_body(&self) -> Result<(), InvalidParts> {
+    pub(crate) fn check_counts(&self) -> Result<(), InvalidParts> {
         let counted = self.slots.count();
         let len = self.settings.len;
         InvalidParts::unless(counted == len, "number of occupied slots", len, counted)?;
@@ -363,6 +359,10 @@ impl<S: AsRef<[u64]>> Membership for CuckooFilter<S> {
         &self.settings.seed
     }
 
+    fn unlock(&mut self, key: SecretKey) -> Result<(), HashError> {
+        self.settings.seed.unlock(key)
+    }
+
     #[inline]
     fn contains_hash(&self, hash: KeyHash) -> bool {
         let home = self.home(hash);
@@ -411,6 +411,17 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> CuckooFilter<S> {
         }
         self.slots.set(free.0, free.1, home.fingerprint);
         Ok(())
+    }
+}
+
+impl<S: AsRef<[u64]> + AsMut<[u64]>> Restart for CuckooFilter<S> {
+    fn restart(&mut self, salt: Salt) {
+        self.clear();
+        self.settings.salt = salt;
+    }
+
+    fn salt(&self) -> Salt {
+        self.settings.salt
     }
 }
 

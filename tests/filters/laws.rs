@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use hapax::{
-    BatchError, BloomFilter, CountingBloomFilter, CuckooFilter, FullReason, Incompatible,
-    KeyHash, MembershipExt, Membership, Merge, PastCapacity, Removed, Salt, Seed, SecretKey, Seen,
+    BatchError, BloomFilter, CountingBloomFilter, CuckooFilter, FullReason, Incompatible, KeyHash,
+    Membership, MembershipExt, Merge, PastCapacity, Removed, Salt, SecretKey, Seed, Seen,
 };
 
 use crate::cases::{self, Case};
@@ -334,10 +334,10 @@ macro_rules! laws_of_insert {
 }
 
 laws_of_insert! { oracle: Oracle;
-    remove_mirrors_insert remove_takes_one_copy merge_is_the_union merge_over_capacity_is_refused }
+remove_mirrors_insert remove_takes_one_copy merge_is_the_union merge_over_capacity_is_refused }
 laws_of_insert! { bloom: BloomFilter; merge_is_the_union merge_over_capacity_is_refused }
 laws_of_insert! { counting: CountingBloomFilter;
-    remove_mirrors_insert remove_takes_one_copy merge_is_the_union merge_over_capacity_is_refused }
+remove_mirrors_insert remove_takes_one_copy merge_is_the_union merge_over_capacity_is_refused }
 laws_of_insert! { cuckoo: CuckooFilter; remove_mirrors_insert remove_takes_one_copy }
 
 /// Asserts that a merge is refused over one named parameter and leaves the filter as it was.

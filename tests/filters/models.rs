@@ -108,7 +108,10 @@ fn counting_keeps_every_other_key_when_one_saturates() {
             for _ in 0..times {
                 assert_eq!(filter.remove_hash(hot), Removed::Pinned, "{bits} bits {times} times");
             }
-            assert!(others.iter().all(|&key| filter.contains_hash(key)), "{bits} bits {times} times");
+            assert!(
+                others.iter().all(|&key| filter.contains_hash(key)),
+                "{bits} bits {times} times"
+            );
             // Everyone leaves: what remains is the pinned counters alone.
             for &key in &others {
                 assert_ne!(filter.remove_hash(key), Removed::Absent);

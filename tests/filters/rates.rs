@@ -5,7 +5,9 @@
 
 use hapax::filter::{Buildable, Builder};
 use hapax::math::{bloom, cuckoo};
-use hapax::{BloomFilter, CountingBloomFilter, CuckooFilter, Digest, Insert, KeyHash, Membership, Salt, Seed};
+use hapax::{
+    BloomFilter, CountingBloomFilter, CuckooFilter, Digest, Insert, KeyHash, Membership, Salt, Seed,
+};
 
 use crate::support::statistics::{assert_close, assert_rate};
 use crate::support::{Shape, Subject};

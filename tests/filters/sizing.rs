@@ -3,7 +3,8 @@
 
 use hapax::filter::{Buildable, Builder};
 use hapax::{
-    BloomFilter, BuildError, CountingBloomFilter, CuckooFilter, Insert, Membership, Plan, Salt, Shape,
+    BloomFilter, BuildError, CountingBloomFilter, CuckooFilter, Insert, Membership, Plan, Salt,
+    Shape,
 };
 
 use crate::support::{self, Subject};
@@ -125,10 +126,8 @@ fn built_filter_has_the_planned_shape() {
     let builder = sized(CuckooFilter::builder(), 1_000, 0.001);
     let filter = builder.build().unwrap();
     let planned = plan(&|| builder.plan());
-    let shape = Shape::Cuckoo {
-        fingerprint_bits: filter.fingerprint_bits(),
-        buckets: filter.buckets(),
-    };
+    let shape =
+        Shape::Cuckoo { fingerprint_bits: filter.fingerprint_bits(), buckets: filter.buckets() };
     assert_eq!((planned.shape, planned.bit_len), (shape, filter.stats().bit_len));
 }
 
@@ -148,19 +147,22 @@ fn impossible<F: Buildable>(new: fn() -> Builder<F>) -> Vec<Row<F>> {
         (new().capacity(0).byte_len(1_000), |e| matches!(e, E::Capacity { found: 0, .. })),
         (sized(new(), u64::MAX, 0.1), |e| matches!(e, E::Capacity { found: u64::MAX, .. })),
         (new().capacity(u64::MAX).byte_len(9), |e| matches!(e, E::Capacity { .. })),
-        (new().capacity(10).byte_len(0), |e| {
-            matches!(e, E::TooFewBytes { found: 0, needed } if (1..1_000).contains(needed))
-        }),
+        (
+            new().capacity(10).byte_len(0),
+            |e| matches!(e, E::TooFewBytes { found: 0, needed } if (1..1_000).contains(needed)),
+        ),
         (new().capacity(10).byte_len(7), |e| matches!(e, E::TooFewBytes { found: 7, .. })),
         (new().false_positive_rate(0.1).byte_len(7), |e| {
             matches!(e, E::TooFewBytes { found: 7, .. })
         }),
-        (new().capacity(1 << 48).byte_len(1 << 20), |e| {
-            matches!(e, E::TooFewBytes { needed, .. } if *needed > 1 << 40)
-        }),
-        (sized(new(), 1_000, 1e-300), |e| {
-            matches!(e, E::RateUnreachable { wanted: 1e-300, reachable } if *reachable < 1e-6)
-        }),
+        (
+            new().capacity(1 << 48).byte_len(1 << 20),
+            |e| matches!(e, E::TooFewBytes { needed, .. } if *needed > 1 << 40),
+        ),
+        (
+            sized(new(), 1_000, 1e-300),
+            |e| matches!(e, E::RateUnreachable { wanted: 1e-300, reachable } if *reachable < 1e-6),
+        ),
         (sized(new(), 1_000, f64::from_bits(1)), |e| matches!(e, E::RateUnreachable { .. })),
         (new().false_positive_rate(1e-300).byte_len(4_096), |e| {
             matches!(e, E::RateUnreachable { .. })

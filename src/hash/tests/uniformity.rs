@@ -19,16 +19,11 @@ fn assert_even(what: &str, cells: impl Iterator<Item = u64>) {
         total += 1;
     }
     let expected = f64::from(total) / CELLS as f64;
-    let chi_square: f64 = counts
-        .iter()
-        .map(|&count| (f64::from(count) - expected).powi(2) / expected)
-        .sum();
+    let chi_square: f64 =
+        counts.iter().map(|&count| (f64::from(count) - expected).powi(2) / expected).sum();
     let freedom = CELLS as f64 - 1.0;
     let sigmas = (chi_square - freedom) / (2.0 * freedom).sqrt();
-    assert!(
-        sigmas.abs() < SIGMAS,
-        "{what}: χ² is {sigmas:.2} standard deviations off"
-    );
+    assert!(sigmas.abs() < SIGMAS, "{what}: χ² is {sigmas:.2} standard deviations off");
 }
 
 /// Sequential integers: the least random keys there are.
@@ -50,10 +45,7 @@ fn halves_of_the_hash_fall_evenly() {
     assert_even("lo", hashes().map(|hash| reduce(hash.lo(), CELLS)));
     assert_even("low bits of hi", hashes().map(|hash| hash.hi() % CELLS));
     assert_even("low bits of lo", hashes().map(|hash| hash.lo() % CELLS));
-    assert_even(
-        "both",
-        hashes().map(|hash| hash.hi() >> 59 << 5 | hash.lo() >> 59),
-    );
+    assert_even("both", hashes().map(|hash| hash.hi() >> 59 << 5 | hash.lo() >> 59));
 }
 
 #[test]
@@ -62,38 +54,20 @@ fn reduce_falls_evenly_for_small_and_large_ranges() {
     // A range of a few cells more than a power of two, folded to 1,024 cells of equal width.
     for range in [CELLS, 1_000 * CELLS, (1 << 40) + 3 * CELLS, 1 << 63] {
         let width = range / CELLS;
-        assert_even(
-            &format!("range {range}"),
-            words().map(|word| reduce(word, range) / width),
-        );
+        assert_even(&format!("range {range}"), words().map(|word| reduce(word, range) / width));
     }
     // Positions modulo 1,024: the low digits of a position are even as well.
-    assert_even(
-        "low digits",
-        words().map(|word| reduce(word, CELLS << 30) % CELLS),
-    );
+    assert_even("low digits", words().map(|word| reduce(word, CELLS << 30) % CELLS));
 }
 
 #[test]
 fn both_mixed_words_fall_evenly_under_every_salt() {
     for salt in [0, 1, 2, u64::MAX] {
         let mixed = || hashes().map(move |hash| hash.mix(Salt::new(salt)));
-        assert_even(
-            &format!("a, salt {salt}"),
-            mixed().map(|mixed| mixed.a >> 54),
-        );
-        assert_even(
-            &format!("b, salt {salt}"),
-            mixed().map(|mixed| mixed.b >> 54),
-        );
-        assert_even(
-            &format!("low a, salt {salt}"),
-            mixed().map(|mixed| mixed.a % CELLS),
-        );
-        assert_even(
-            &format!("low b, salt {salt}"),
-            mixed().map(|mixed| mixed.b % CELLS),
-        );
+        assert_even(&format!("a, salt {salt}"), mixed().map(|mixed| mixed.a >> 54));
+        assert_even(&format!("b, salt {salt}"), mixed().map(|mixed| mixed.b >> 54));
+        assert_even(&format!("low a, salt {salt}"), mixed().map(|mixed| mixed.a % CELLS));
+        assert_even(&format!("low b, salt {salt}"), mixed().map(|mixed| mixed.b % CELLS));
     }
 }
 
@@ -103,15 +77,9 @@ fn fingerprint_is_even_given_the_bucket() {
         let mixed = || hashes().map(move |hash| hash.mix(Salt::new(salt)));
         // All pairs of 32 buckets and 32 fingerprints, so each bucket's fingerprints too.
         let pair = |bucket: u64, fingerprint: u64| bucket << 5 | fingerprint;
-        assert_even(
-            "pairs",
-            mixed().map(|mixed| pair(mixed.a >> 59, mixed.b >> 59)),
-        );
+        assert_even("pairs", mixed().map(|mixed| pair(mixed.a >> 59, mixed.b >> 59)));
         // Even given twenty more bits of the position than the table of a small filter uses.
-        assert_even(
-            "deep",
-            mixed().map(|mixed| pair(mixed.a >> 39 & 31, mixed.b >> 59)),
-        );
+        assert_even("deep", mixed().map(|mixed| pair(mixed.a >> 39 & 31, mixed.b >> 59)));
     }
 }
 
@@ -120,14 +88,8 @@ fn fingerprint_is_even_given_the_bucket() {
 fn words_inside_a_key_group_fall_evenly() {
     for group in [0, 1, 64, 127] {
         let mixed = || hashes_of_group(group).map(|hash| hash.mix(Salt::new(3)));
-        assert_even(
-            &format!("a, group {group}"),
-            mixed().map(|mixed| mixed.a >> 54),
-        );
-        assert_even(
-            &format!("b, group {group}"),
-            mixed().map(|mixed| mixed.b >> 54),
-        );
+        assert_even(&format!("a, group {group}"), mixed().map(|mixed| mixed.a >> 54));
+        assert_even(&format!("b, group {group}"), mixed().map(|mixed| mixed.b >> 54));
         assert_even(
             &format!("fingerprint given the bucket, group {group}"),
             mixed().map(|mixed| mixed.a >> 59 << 5 | mixed.b >> 59),
@@ -161,8 +123,5 @@ fn closeness_of_two_keys_does_not_carry_over_to_another_salt() {
     };
     let both = || differences(5).zip(differences(6));
     assert_even("positions", both().map(|(one, other)| one.0 << 5 | other.0));
-    assert_even(
-        "fingerprints",
-        both().map(|(one, other)| one.1 << 5 | other.1),
-    );
+    assert_even("fingerprints", both().map(|(one, other)| one.1 << 5 | other.1));
 }
