@@ -9,8 +9,8 @@ pub const SLOTS_PER_BUCKET: u64 = 4;
 
 /// Share of the slots that a filter plans to fill.
 ///
-/// `examples/cuckoo_load.rs` prints the load at which an insert is first refused: 0.966 to 0.98
-/// from a thousand buckets to half a million, with 8 bits or more.
+/// `examples/cuckoo_load.rs` prints the load at which an insert is first refused: 0.975 to 0.98
+/// from a thousand buckets to half a million, with 4 bits as with 16; 0.96 with 270 buckets.
 pub const MAX_LOAD: f64 = 0.95;
 
 /// Rate at load factor α: 1 − exp(−8α / (2^f − 1)).
