@@ -7,6 +7,7 @@
 //! | [`Insert`] | says of each key whether it was *never* seen (certain) or *maybe* (not certain) |
 //! | [`Remove`] | takes back what was inserted, and only that |
 //! | [`Merge`] | the union of filters built alike |
+//! | [`Restart`] | emptied and used again under another salt |
 //!
 //! The traits work on hashes, so that one hash serves many filters and a filter chosen at run time
 //! is a `dyn Membership`. [`MembershipExt`], [`InsertExt`] and [`RemoveExt`] add the methods that
@@ -16,8 +17,8 @@
 
 use std::fmt;
 
-use crate::error::Full;
-use crate::hash::{HashError, Key, KeyHash, Seed};
+use crate::error::{Full, Incompatible};
+use crate::hash::{HashError, Key, KeyHash, Salt, SecretKey, Seed};
 
 /// The read side: is this key in the set?
 ///
@@ -26,6 +27,13 @@ use crate::hash::{HashError, Key, KeyHash, Seed};
 pub trait Membership {
     /// What hashes keys for this filter.
     fn seed(&self) -> &Seed;
+
+    /// Adds the secret key of a filter that was opened locked.
+    ///
+    /// # Errors
+    ///
+    /// As [`Seed::unlock`].
+    fn unlock(&mut self, key: SecretKey) -> Result<(), HashError>;
 
     /// Whether the key of this hash may be a member. `false` is certain.
     #[must_use]
@@ -96,6 +104,16 @@ pub trait Insert: Membership {
     }
 }
 
+/// Filters that can be emptied and used again, as the generations of a window are.
+pub trait Restart: Insert {
+    /// Forgets every key and takes another salt, so that what was a false positive before is
+    /// judged afresh. O(size), and no allocation.
+    fn restart(&mut self, salt: Salt);
+
+    /// The salt in use.
+    fn salt(&self) -> Salt;
+}
+
 /// Filters that can forget a key.
 ///
 /// **Only remove what was inserted, and as many times as it was inserted.** Removing a stranger
@@ -113,10 +131,10 @@ pub trait Merge: Sized {
     ///
     /// # Errors
     ///
-    /// [`Incompatible`](crate::error::Incompatible), naming what differs, unless both have the
+    /// [`Incompatible`], naming what differs, unless both have the
     /// same seed, salt and shape; or if the union exceeds the capacity and the filter's policy is
     /// to refuse. `self` is unchanged then.
-    fn merge(&mut self, other: &Self) -> Result<(), crate::error::Incompatible>;
+    fn merge(&mut self, other: &Self) -> Result<(), Incompatible>;
 }
 
 /// What an insert found.

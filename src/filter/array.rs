@@ -39,10 +39,7 @@ pub(super) fn plan_array(target: Target, cell_bits: u32) -> Result<(u64, u32, u6
     match target {
         Target::CapacityAndRate(keys, rate) => {
             let (cells, num_probes) = least_bits(keys as f64, rate, cells_per_word).ok_or(
-                BuildError::RateUnreachable {
-                    wanted: rate,
-                    reachable: lowest_rate(keys as f64),
-                },
+                BuildError::RateUnreachable { wanted: rate, reachable: lowest_rate(keys as f64) },
             )?;
             Ok((cells, num_probes, keys))
         }
@@ -50,7 +47,8 @@ pub(super) fn plan_array(target: Target, cell_bits: u32) -> Result<(u64, u32, u6
             let cells = cells_in(bytes)?;
             let (num_probes, rate) = best_probes(cells as f64, keys as f64);
             if rate >= 1.0 {
-                let (needed, _) = least_bits(keys as f64, 0.9, cells_per_word).unwrap_or((cells, 1));
+                let (needed, _) =
+                    least_bits(keys as f64, 0.9, cells_per_word).unwrap_or((cells, 1));
                 return Err(BuildError::TooFewBytes {
                     found: bytes,
                     needed: needed / cells_per_word * 8,

@@ -17,9 +17,9 @@ use super::array::{plan_array, probes};
 use super::builder::{Buildable, Builder, Plan, Shape, Target, sealed};
 use super::{InvalidParts, Settings};
 use crate::error::{BuildError, Full, Incompatible, require_equal};
-use crate::hash::{KeyHash, Seed};
+use crate::hash::{HashError, KeyHash, Salt, SecretKey, Seed};
 use crate::math::bloom::{MAX_PROBES, estimated_len, expected_rate, rate_at_fill};
-use crate::membership::{Insert, Membership, Merge, Seen, Stats};
+use crate::membership::{Insert, Membership, Merge, Restart, Seen, Stats};
 use crate::store::{Bits, zeroed};
 
 /// A Bloom filter: k bits per key in an array of m.
@@ -91,10 +91,6 @@ impl<S: AsRef<[u64]>> BloomFilter<S> {
         &self.settings
     }
 
-    pub(crate) fn settings_mut(&mut self) -> &mut Settings {
-        &mut self.settings
-    }
-
     pub(crate) const fn ones(&self) -> u64 {
         self.ones
     }
@@ -124,7 +120,7 @@ impl<S: AsRef<[u64]>> BloomFilter<S> {
     }
 
     /// Compares what is stored about the bits with the bits. O(m).
-    pub(crate) fn check_body(&self) -> Result<(), InvalidParts> {
+    pub(crate) fn check_counts(&self) -> Result<(), InvalidParts> {
         let counted = self.bits.count_ones();
         InvalidParts::unless(counted == self.ones, "number of set bits", self.ones, counted)
     }
@@ -146,6 +142,10 @@ impl<S: AsRef<[u64]>> BloomFilter<S> {
 impl<S: AsRef<[u64]>> Membership for BloomFilter<S> {
     fn seed(&self) -> &Seed {
         &self.settings.seed
+    }
+
+    fn unlock(&mut self, key: SecretKey) -> Result<(), HashError> {
+        self.settings.seed.unlock(key)
     }
 
     #[inline]
@@ -176,6 +176,17 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> BloomFilter<S> {
         self.bits.clear();
         self.ones = 0;
         self.settings.len = 0;
+    }
+}
+
+impl<S: AsRef<[u64]> + AsMut<[u64]>> Restart for BloomFilter<S> {
+    fn restart(&mut self, salt: Salt) {
+        self.clear();
+        self.settings.salt = salt;
+    }
+
+    fn salt(&self) -> Salt {
+        self.settings.salt
     }
 }
 
@@ -218,7 +229,8 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Merge for BloomFilter<S> {
         let estimate = estimated_len(self.bits.len() as f64, self.num_probes, ones as f64);
         // Infinite when every bit is set: `as` saturates, and `most` bounds it.
         let len = (estimate.round() as u64).clamp(least, most);
-        if len > self.settings.capacity && self.settings.past_capacity == super::PastCapacity::Refuse
+        if len > self.settings.capacity
+            && self.settings.past_capacity == super::PastCapacity::Refuse
         {
             return Err(Incompatible::OverCapacity {
                 estimated_len: len as f64,

@@ -47,7 +47,7 @@ pub struct Builder<F: Buildable> {
 
 /// The three quantities of which two are given.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Sizing {
+struct Sizing {
     capacity: Option<u64>,
     false_positive_rate: Option<f64>,
     byte_len: Option<u64>,
@@ -197,6 +197,15 @@ impl<F: Buildable> Builder<F> {
     pub const fn past_capacity(mut self, policy: PastCapacity) -> Self {
         self.past_capacity = policy;
         self
+    }
+
+    /// The builder for one of two filters that are asked together: half of the bytes and half of
+    /// the rate each, and the whole capacity.
+    pub(crate) fn halved(&self) -> Self {
+        let mut half = self.clone();
+        half.sizing.byte_len = self.sizing.byte_len.map(|bytes| bytes / 2);
+        half.sizing.false_positive_rate = self.sizing.false_positive_rate.map(|rate| rate / 2.0);
+        half
     }
 
     /// Works the shape out without allocating anything. Costs microseconds.

@@ -20,9 +20,9 @@ use super::array::{plan_array, probes};
 use super::builder::{Buildable, Builder, Plan, Shape, Target, sealed};
 use super::{InvalidParts, PastCapacity, Settings};
 use crate::error::{BuildError, Full, Incompatible, require_equal};
-use crate::hash::{KeyHash, Seed};
+use crate::hash::{HashError, KeyHash, Salt, SecretKey, Seed};
 use crate::math::bloom::{MAX_PROBES, estimated_len, expected_rate, rate_at_fill};
-use crate::membership::{Insert, Membership, Merge, Remove, Removed, Seen, Stats};
+use crate::membership::{Insert, Membership, Merge, Remove, Removed, Restart, Seen, Stats};
 use crate::store::{Counters, zeroed};
 
 /// A counting Bloom filter: k counters of 4 or 8 bits per key.
@@ -147,10 +147,6 @@ impl<S: AsRef<[u64]>> CountingBloomFilter<S> {
         &self.settings
     }
 
-    pub(crate) fn settings_mut(&mut self) -> &mut Settings {
-        &mut self.settings
-    }
-
     pub(crate) const fn used(&self) -> u64 {
         self.used
     }
@@ -192,7 +188,7 @@ impl<S: AsRef<[u64]>> CountingBloomFilter<S> {
     }
 
     /// Compares what is stored about the counters with the counters. O(m).
-    pub(crate) fn check_body(&self) -> Result<(), InvalidParts> {
+    pub(crate) fn check_counts(&self) -> Result<(), InvalidParts> {
         let (used, saturated) = self.counters.count();
         InvalidParts::unless(used == self.used, "number of counters in use", self.used, used)?;
         InvalidParts::unless(
@@ -228,6 +224,10 @@ impl<S: AsRef<[u64]>> CountingBloomFilter<S> {
 impl<S: AsRef<[u64]>> Membership for CountingBloomFilter<S> {
     fn seed(&self) -> &Seed {
         &self.settings.seed
+    }
+
+    fn unlock(&mut self, key: SecretKey) -> Result<(), HashError> {
+        self.settings.seed.unlock(key)
     }
 
     #[inline]
@@ -268,6 +268,17 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> CountingBloomFilter<S> {
         self.counters.set(position, new);
         self.used = self.used + u64::from(old == 0) - u64::from(new == 0);
         self.saturated += u64::from(old < new && new == self.counters.max());
+    }
+}
+
+impl<S: AsRef<[u64]> + AsMut<[u64]>> Restart for CountingBloomFilter<S> {
+    fn restart(&mut self, salt: Salt) {
+        self.clear();
+        self.settings.salt = salt;
+    }
+
+    fn salt(&self) -> Salt {
+        self.settings.salt
     }
 }
 

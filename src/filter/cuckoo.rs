@@ -26,12 +26,12 @@
 use super::builder::{Buildable, Builder, Plan, Shape, Target, sealed};
 use super::{InvalidParts, Settings};
 use crate::error::{BuildError, Full, FullReason};
-use crate::hash::{KeyHash, Seed, reduce};
+use crate::hash::{HashError, KeyHash, Salt, SecretKey, Seed, reduce};
 use crate::math::cuckoo::{
     MAX_FINGERPRINT_BITS, MIN_FINGERPRINT_BITS, SLOTS_PER_BUCKET, buckets_for, keys_in,
     least_fingerprint_bits, rate_at_load,
 };
-use crate::membership::{Insert, Membership, Remove, Removed, Seen, Stats};
+use crate::membership::{Insert, Membership, Remove, Removed, Restart, Seen, Stats};
 use crate::store::{Slots, words_for, zeroed};
 
 /// Buckets looked at before an insert gives up. Rarely more than a hundred are, up to a load of
@@ -231,10 +231,6 @@ impl<S: AsRef<[u64]>> CuckooFilter<S> {
         &self.settings
     }
 
-    pub(crate) fn settings_mut(&mut self) -> &mut Settings {
-        &mut self.settings
-    }
-
     pub(crate) fn words(&self) -> &[u64] {
         self.slots.words()
     }
@@ -269,7 +265,7 @@ impl<S: AsRef<[u64]>> CuckooFilter<S> {
     }
 
     /// Compares what is stored about the slots with the slots. O(slots).
-    pub(crate) fn check_body(&self) -> Result<(), InvalidParts> {
+    pub(crate) fn check_counts(&self) -> Result<(), InvalidParts> {
         let counted = self.slots.count();
         let len = self.settings.len;
         InvalidParts::unless(counted == len, "number of occupied slots", len, counted)?;
@@ -348,6 +344,10 @@ impl<S: AsRef<[u64]>> Membership for CuckooFilter<S> {
         &self.settings.seed
     }
 
+    fn unlock(&mut self, key: SecretKey) -> Result<(), HashError> {
+        self.settings.seed.unlock(key)
+    }
+
     #[inline]
     fn contains_hash(&self, hash: KeyHash) -> bool {
         let home = self.home(hash);
@@ -396,6 +396,17 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> CuckooFilter<S> {
         }
         self.slots.set(free.0, free.1, home.fingerprint);
         Ok(())
+    }
+}
+
+impl<S: AsRef<[u64]> + AsMut<[u64]>> Restart for CuckooFilter<S> {
+    fn restart(&mut self, salt: Salt) {
+        self.clear();
+        self.settings.salt = salt;
+    }
+
+    fn salt(&self) -> Salt {
+        self.settings.salt
     }
 }
 

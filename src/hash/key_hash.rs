@@ -90,11 +90,11 @@ impl fmt::Debug for KeyHash {
     }
 }
 
-/// Odd multipliers with about half of their bits set: 2⁶⁴/φ, and the first one of `SplitMix64`.
+/// Odd multipliers with about half of their bits set: 2⁶⁴/φ, and the first one of SplitMix64.
 const MULTIPLIER_1: u64 = 0x9e37_79b9_7f4a_7c15;
 const MULTIPLIER_2: u64 = 0xbf58_476d_1ce4_e5b9;
 
-/// Folds the 128-bit product of two words to 64 bits (the mixing step of wyhash and `MuseAir`).
+/// Folds the 128-bit product of two words to 64 bits (the mixing step of wyhash and MuseAir).
 const fn fold(x: u64, y: u64) -> u64 {
     let product = x as u128 * y as u128;
     (product >> 64) as u64 ^ product as u64
@@ -113,7 +113,7 @@ pub struct Salt {
 }
 
 impl Salt {
-    /// The salt of this value. The round keys are two outputs of `SplitMix64` seeded with it, so
+    /// The salt of this value. The round keys are two outputs of SplitMix64 seeded with it, so
     /// that neighbouring values (generation 7 and 8 of a window) act as unrelated ones.
     #[must_use]
     pub const fn new(value: u64) -> Self {
@@ -143,7 +143,7 @@ impl fmt::Debug for Salt {
     }
 }
 
-/// The output function of `SplitMix64` (G. Steele, D. Lea, C. Flood, OOPSLA 2014).
+/// The output function of SplitMix64 (G. Steele, D. Lea, C. Flood, OOPSLA 2014).
 const fn split_mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(MULTIPLIER_2);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

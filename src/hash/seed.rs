@@ -150,7 +150,7 @@ impl Seed {
     }
 
     /// Hashes a key. Costs one pass over its bytes: about 2 ns for short keys with XXH3, 10 ns
-    /// with `SipHash`.
+    /// with SipHash.
     ///
     /// # Errors
     ///
@@ -179,7 +179,7 @@ impl SecretKey {
         Self(Zeroizing::new(bytes))
     }
 
-    /// The public name of this key: 64 bits of its `SipHash` of a fixed text. It tells keys apart
+    /// The public name of this key: 64 bits of its SipHash of a fixed text. It tells keys apart
     /// and does not help to find one.
     #[must_use]
     pub fn id(&self) -> KeyId {

@@ -177,7 +177,10 @@ mod tests {
             let mut last = 0.0;
             for n in 0..2_000 {
                 let rate = expected_rate(1024.0, k, f64::from(n));
-                assert!((0.0..=1.0).contains(&rate) && rate >= last, "k {k} n {n}: {rate} < {last}");
+                assert!(
+                    (0.0..=1.0).contains(&rate) && rate >= last,
+                    "k {k} n {n}: {rate} < {last}"
+                );
                 last = rate;
             }
         }

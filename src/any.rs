@@ -1,0 +1,173 @@
+//! A filter of whatever kind a file holds.
+
+use crate::codec::{Decode, DecodeError, Encode, Kind, Params, Section, Sections};
+use crate::error::Full;
+use crate::filter::{BloomFilter, CountingBloomFilter, CuckooFilter};
+use crate::hash::{HashError, HashIdentity, KeyHash, Salt, SecretKey, Seed};
+use crate::membership::{BatchError, Insert, Membership, Restart, Seen, Stats};
+
+/// A filter of whatever kind a file holds.
+///
+/// # Examples
+///
+/// ```
+/// use hapax::codec::Artefact;
+/// use hapax::{AnyFilter, prelude::*};
+/// # let filter = CuckooFilter::builder().capacity(100).false_positive_rate(0.01).build()?;
+/// # let bytes = Artefact { filter, provenance: Default::default() }.to_bytes();
+/// let filter = Artefact::<AnyFilter>::from_bytes(&bytes)?.filter;
+/// assert!(matches!(filter, AnyFilter::Cuckoo(_)));
+/// assert!(!filter.contains("alice")?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum AnyFilter<S = Vec<u64>> {
+    /// A Bloom filter.
+    Bloom(BloomFilter<S>),
+    /// A counting Bloom filter.
+    Counting(CountingBloomFilter<S>),
+    /// A cuckoo filter.
+    Cuckoo(CuckooFilter<S>),
+}
+
+impl<S: AsRef<[u64]>> AnyFilter<S> {
+    fn as_membership(&self) -> &dyn Membership {
+        match self {
+            Self::Bloom(filter) => filter,
+            Self::Counting(filter) => filter,
+            Self::Cuckoo(filter) => filter,
+        }
+    }
+
+    fn as_encode(&self) -> &dyn Encode {
+        match self {
+            Self::Bloom(filter) => filter,
+            Self::Counting(filter) => filter,
+            Self::Cuckoo(filter) => filter,
+        }
+    }
+}
+
+impl<S: AsRef<[u64]>> Membership for AnyFilter<S> {
+    fn seed(&self) -> &Seed {
+        self.as_membership().seed()
+    }
+
+    fn unlock(&mut self, key: SecretKey) -> Result<(), HashError> {
+        match self {
+            Self::Bloom(filter) => filter.unlock(key),
+            Self::Counting(filter) => filter.unlock(key),
+            Self::Cuckoo(filter) => filter.unlock(key),
+        }
+    }
+
+    fn contains_hash(&self, hash: KeyHash) -> bool {
+        self.as_membership().contains_hash(hash)
+    }
+
+    fn contains_batch(&self, hashes: &[KeyHash], present: &mut [bool]) -> Result<(), BatchError> {
+        self.as_membership().contains_batch(hashes, present)
+    }
+
+    fn false_positive_rate(&self) -> f64 {
+        self.as_membership().false_positive_rate()
+    }
+
+    fn stats(&self) -> Stats {
+        self.as_membership().stats()
+    }
+}
+
+impl<S: AsRef<[u64]> + AsMut<[u64]>> AnyFilter<S> {
+    fn as_insert(&mut self) -> &mut dyn Insert {
+        match self {
+            Self::Bloom(filter) => filter,
+            Self::Counting(filter) => filter,
+            Self::Cuckoo(filter) => filter,
+        }
+    }
+}
+
+impl<S: AsRef<[u64]> + AsMut<[u64]>> Insert for AnyFilter<S> {
+    fn insert_hash(&mut self, hash: KeyHash) -> Result<Seen, Full> {
+        self.as_insert().insert_hash(hash)
+    }
+
+    fn insert_unique_hash(&mut self, hash: KeyHash) -> Result<Seen, Full> {
+        self.as_insert().insert_unique_hash(hash)
+    }
+
+    fn insert_batch(&mut self, hashes: &[KeyHash], seen: &mut [Seen]) -> Result<(), BatchError> {
+        self.as_insert().insert_batch(hashes, seen)
+    }
+}
+
+impl<S: AsRef<[u64]> + AsMut<[u64]>> Restart for AnyFilter<S> {
+    fn restart(&mut self, salt: Salt) {
+        match self {
+            Self::Bloom(filter) => filter.restart(salt),
+            Self::Counting(filter) => filter.restart(salt),
+            Self::Cuckoo(filter) => filter.restart(salt),
+        }
+    }
+
+    fn salt(&self) -> Salt {
+        match self {
+            Self::Bloom(filter) => filter.salt(),
+            Self::Counting(filter) => filter.salt(),
+            Self::Cuckoo(filter) => filter.salt(),
+        }
+    }
+}
+
+impl<S: AsRef<[u64]>> Encode for AnyFilter<S> {
+    fn kind(&self) -> Kind {
+        self.as_encode().kind()
+    }
+
+    fn identity(&self) -> HashIdentity {
+        self.as_encode().identity()
+    }
+
+    fn encode(&self, index: u16) -> Vec<Section<'_>> {
+        self.as_encode().encode(index)
+    }
+}
+
+impl<S: AsRef<[u64]>> Decode<S> for AnyFilter<S> {
+    const KINDS: &'static [Kind] = &[Kind::Bloom, Kind::Counting, Kind::Cuckoo];
+    const EXPECTED: &'static str = "a filter";
+
+    fn decode(sections: &mut Sections<S>, index: u16) -> Result<Self, DecodeError> {
+        let params = Params::take(sections, index)?;
+        let words = sections.take_words(index)?;
+        match params.kind {
+            Kind::Bloom => BloomFilter::from_params(params, words).map(Self::Bloom),
+            Kind::Counting => CountingBloomFilter::from_params(params, words).map(Self::Counting),
+            Kind::Cuckoo => CuckooFilter::from_params(params, words).map(Self::Cuckoo),
+            found @ (Kind::Window | Kind::Replay) => {
+                Err(DecodeError::WrongKind { expected: <Self as Decode<S>>::EXPECTED, found })
+            }
+        }
+    }
+
+    fn check_body(&self) -> Result<(), DecodeError> {
+        match self {
+            Self::Bloom(filter) => filter.check_body(),
+            Self::Counting(filter) => filter.check_body(),
+            Self::Cuckoo(filter) => filter.check_body(),
+        }
+    }
+}
+
+macro_rules! into_any {
+    ($($filter:ident => $variant:ident),*) => {$(
+        impl<S> From<$filter<S>> for AnyFilter<S> {
+            fn from(filter: $filter<S>) -> Self {
+                Self::$variant(filter)
+            }
+        }
+    )*};
+}
+into_any!(BloomFilter => Bloom, CountingBloomFilter => Counting, CuckooFilter => Cuckoo);

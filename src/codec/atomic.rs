@@ -1,0 +1,77 @@
+//! Files that appear whole or not at all.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::{Builder, NamedTempFile};
+
+use super::artefact::{Existing, Readers, SaveOptions};
+use super::error::FileError;
+
+/// Writes a file by way of a temporary one in the same folder.
+pub(super) fn write(
+    path: &Path,
+    SaveOptions { existing, readers }: SaveOptions,
+    content: impl FnOnce(&mut BufWriter<&mut File>) -> io::Result<()>,
+) -> Result<(), FileError> {
+    if existing == Existing::Refuse && path.symlink_metadata().is_ok() {
+        return Err(FileError::exists(path));
+    }
+    let folder = folder_of(path);
+    let at_path = |error| FileError::io(path, error);
+
+    let mut temporary = temporary_file(&folder, readers).map_err(at_path)?;
+    let mut out = BufWriter::new(temporary.as_file_mut());
+    content(&mut out).and_then(|()| out.flush()).map_err(at_path)?;
+    drop(out);
+    temporary.as_file().sync_all().map_err(at_path)?;
+    let persisted = match existing {
+        Existing::Replace => temporary.persist(path),
+        // Another process may have made the file since it was looked for.
+        Existing::Refuse => temporary.persist_noclobber(path),
+    };
+    persisted.map_err(|error| match error.error.kind() {
+        io::ErrorKind::AlreadyExists => FileError::exists(path),
+        _ => FileError::io(path, error.error),
+    })?;
+    sync_folder(&folder).map_err(at_path)
+}
+
+fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// How the names of this process's temporary files start: `.hapax-PID-`. A program that dies by a
+/// signal it handles can remove what starts like this from the folder it was writing to.
+#[must_use]
+pub fn temporary_prefix() -> String {
+    format!(".hapax-{}-", std::process::id())
+}
+
+/// A temporary file with the permissions of any new file; the crate's default would be 0600.
+fn temporary_file(folder: &Path, readers: Readers) -> io::Result<NamedTempFile> {
+    let prefix = temporary_prefix();
+    let mut builder = Builder::new();
+    builder.prefix(&prefix).suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = match readers {
+            Readers::Umask => 0o666,
+            Readers::Owner => 0o600,
+        };
+        builder.permissions(std::fs::Permissions::from_mode(mode));
+    }
+    #[cfg(not(unix))]
+    let _ = readers;
+    builder.tempfile_in(folder)
+}
+
+/// Makes the rename durable. Folders cannot be opened for this elsewhere.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}

@@ -1,0 +1,364 @@
+//! Reading: bytes to sections. One parser, two doors: copying from a stream, and in place.
+
+use std::io::{self, Read};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::error::{DecodeError, ReadError};
+use super::header::{
+    ALIGNMENT, Entry, HEADER_LEN, Header, Kind, SectionType, TRAILER_LEN, invalid,
+};
+use crate::hash::HashIdentity;
+
+/// Bodies are read in pieces of this many words, so that a length is only believed as far as bytes
+/// arrive.
+const CHUNK_WORDS: usize = 1 << 17;
+
+/// Sections other than bodies are short.
+const MAX_SMALL_LEN: u64 = 1 << 20;
+
+/// The sections of a file, bodies as words in `S`.
+#[derive(Debug)]
+pub struct Sections<S> {
+    kind: Kind,
+    identity: HashIdentity,
+    parts: Vec<(SectionType, u16, Content<S>)>,
+}
+
+#[derive(Debug)]
+enum Content<S> {
+    Small(Vec<u8>),
+    Words(S),
+}
+
+impl<S> Sections<S> {
+    pub(crate) const fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    pub(crate) const fn identity(&self) -> HashIdentity {
+        self.identity
+    }
+
+    /// Takes the bytes of a section that is not a body.
+    pub(crate) fn take_small(
+        &mut self,
+        section: SectionType,
+        index: u16,
+    ) -> Result<Vec<u8>, DecodeError> {
+        match self.take(section, index)? {
+            Content::Small(bytes) => Ok(bytes),
+            Content::Words(_) => Err(missing(section)),
+        }
+    }
+
+    /// Takes the words of a body.
+    pub(crate) fn take_words(&mut self, index: u16) -> Result<S, DecodeError> {
+        match self.take(SectionType::Body, index)? {
+            Content::Words(words) => Ok(words),
+            Content::Small(_) => Err(missing(SectionType::Body)),
+        }
+    }
+
+    fn take(&mut self, section: SectionType, index: u16) -> Result<Content<S>, DecodeError> {
+        let place = self.parts.iter().position(|(s, i, _)| (*s, *i) == (section, index));
+        place.map(|place| self.parts.remove(place).2).ok_or_else(|| missing(section))
+    }
+
+    /// Checks that every section was taken: one that nobody asked for is not of this kind.
+    pub(crate) fn finish(&self) -> Result<(), DecodeError> {
+        match self.parts.first() {
+            None => Ok(()),
+            Some((section, index, _)) => Err(invalid(
+                "section table",
+                "only sections of this kind",
+                format_args!("{} {index}", section.name()),
+            )),
+        }
+    }
+}
+
+fn missing(section: SectionType) -> DecodeError {
+    invalid("section table", format!("a {} section", section.name()), "none")
+}
+
+/// Reads everything from a stream and checks every byte of it.
+pub(super) fn read(input: &mut impl Read) -> Result<Sections<Vec<u64>>, ReadError> {
+    let mut input = Counted { input, read: 0 };
+    let mut bytes = Vec::new();
+    input.read_up_to(HEADER_LEN, &mut bytes)?;
+    let header = Header::decode(&bytes)?;
+    let table = input.exactly(header.table_len(), header.file_len)?;
+    let entries = header.decode_table(&table)?;
+
+    let mut parts = Vec::with_capacity(entries.len());
+    for entry in &entries {
+        input.padding(entry.offset, header.file_len)?;
+        let content = if entry.section == SectionType::Body {
+            Content::Words(input.words(entry, header.file_len)?)
+        } else {
+            let bytes = input.exactly(small_len(entry)?, header.file_len)?;
+            check(entry, &bytes)?;
+            Content::Small(bytes)
+        };
+        parts.push((entry.section, entry.index, content));
+    }
+    input.padding(header.file_len - TRAILER_LEN, header.file_len)?;
+    let trailer = input.exactly(TRAILER_LEN, header.file_len)?;
+    header.check_trailer(&trailer)?;
+    let mut rest = Vec::new();
+    input.read_up_to(1, &mut rest)?;
+    if !rest.is_empty() {
+        return Err(DecodeError::TrailingBytes { expected: header.file_len }.into());
+    }
+    Ok(Sections { kind: header.kind, identity: header.identity, parts })
+}
+
+/// Finds the sections of bytes that stay where they are; bodies are not looked at.
+pub(super) fn open(bytes: &[u8]) -> Result<Sections<&[u64]>, DecodeError> {
+    let (header, entries) = layout(bytes)?;
+    let mut parts = Vec::with_capacity(entries.len());
+    for entry in &entries {
+        let content = section_bytes(bytes, entry);
+        let content = if entry.section == SectionType::Body {
+            if cfg!(target_endian = "big") {
+                return Err(DecodeError::BigEndian);
+            }
+            check_word_len(entry)?;
+            let words = bytemuck::try_cast_slice(content).map_err(|_| DecodeError::Unaligned)?;
+            Content::Words(words)
+        } else {
+            small_len(entry)?;
+            check(entry, content)?;
+            Content::Small(content.to_vec())
+        };
+        parts.push((entry.section, entry.index, content));
+    }
+    Ok(Sections { kind: header.kind, identity: header.identity, parts })
+}
+
+/// Checks every byte, in place.
+pub(super) fn verify(bytes: &[u8]) -> Result<(), DecodeError> {
+    let (header, entries) = layout(bytes)?;
+    let mut end = HEADER_LEN + header.table_len();
+    for entry in &entries {
+        check_padding(between(bytes, end, entry.offset))?;
+        check(entry, section_bytes(bytes, entry))?;
+        end = entry.offset + entry.len;
+    }
+    check_padding(between(bytes, end, header.file_len - TRAILER_LEN))
+}
+
+/// Header, table, length and trailer of bytes in memory.
+fn layout(bytes: &[u8]) -> Result<(Header, Vec<Entry>), DecodeError> {
+    let header = Header::decode(bytes)?;
+    let found = bytes.len() as u64;
+    let expected = header.file_len;
+    if found < expected {
+        return Err(DecodeError::Truncated { expected, found });
+    }
+    let table = between(bytes, HEADER_LEN, HEADER_LEN + header.table_len());
+    if (table.len() as u64) < header.table_len() {
+        let expected = HEADER_LEN + header.table_len();
+        return Err(DecodeError::Truncated { expected, found });
+    }
+    let entries = header.decode_table(table)?;
+    if found > expected {
+        return Err(DecodeError::TrailingBytes { expected });
+    }
+    header.check_trailer(between(bytes, expected - TRAILER_LEN, expected))?;
+    Ok((header, entries))
+}
+
+/// The bytes of a range that the table has bounded; empty if it were out of bounds after all.
+fn between(bytes: &[u8], start: u64, end: u64) -> &[u8] {
+    bytes.get(start as usize..end as usize).unwrap_or(&[])
+}
+
+fn section_bytes<'a>(bytes: &'a [u8], entry: &Entry) -> &'a [u8] {
+    between(bytes, entry.offset, entry.offset + entry.len)
+}
+
+fn check(entry: &Entry, bytes: &[u8]) -> Result<(), DecodeError> {
+    let found = xxh3_64(bytes);
+    if found == entry.checksum {
+        return Ok(());
+    }
+    Err(DecodeError::Checksum { part: entry.section.name(), expected: entry.checksum, found })
+}
+
+fn check_padding(bytes: &[u8]) -> Result<(), DecodeError> {
+    if bytes.iter().all(|&byte| byte == 0) {
+        return Ok(());
+    }
+    Err(DecodeError::Reserved { part: "padding between sections" })
+}
+
+fn small_len(entry: &Entry) -> Result<u64, DecodeError> {
+    if entry.len <= MAX_SMALL_LEN {
+        return Ok(entry.len);
+    }
+    Err(invalid("section length", format!("at most {MAX_SMALL_LEN}"), entry.len))
+}
+
+fn check_word_len(entry: &Entry) -> Result<(), DecodeError> {
+    if entry.len.is_multiple_of(8) {
+        return Ok(());
+    }
+    Err(invalid("length of the body", "a multiple of 8", entry.len))
+}
+
+/// A stream and how far it was read.
+struct Counted<'a, R> {
+    input: &'a mut R,
+    read: u64,
+}
+
+impl<R: Read> Counted<'_, R> {
+    /// Appends up to `len` bytes, fewer only at the end of the stream.
+    fn read_up_to(&mut self, len: u64, out: &mut Vec<u8>) -> io::Result<()> {
+        self.read += self.input.take(len).read_to_end(out)? as u64;
+        Ok(())
+    }
+
+    /// Reads `len` bytes, at most [`MAX_SMALL_LEN`].
+    fn exactly(&mut self, len: u64, file_len: u64) -> Result<Vec<u8>, ReadError> {
+        let mut out = Vec::new();
+        self.read_up_to(len, &mut out)?;
+        if out.len() as u64 == len {
+            return Ok(out);
+        }
+        Err(DecodeError::Truncated { expected: file_len, found: self.read }.into())
+    }
+
+    /// Reads the zeros before an offset, fewer than [`ALIGNMENT`].
+    fn padding(&mut self, offset: u64, file_len: u64) -> Result<(), ReadError> {
+        let len = offset.saturating_sub(self.read).min(ALIGNMENT);
+        Ok(check_padding(&self.exactly(len, file_len)?)?)
+    }
+
+    /// Reads a body, growing as bytes arrive, and checks it.
+    fn words(&mut self, entry: &Entry, file_len: u64) -> Result<Vec<u64>, ReadError> {
+        check_word_len(entry)?;
+        let out_of_memory = DecodeError::OutOfMemory { byte_len: entry.len };
+        let Ok(total) = usize::try_from(entry.len / 8) else {
+            return Err(out_of_memory.into());
+        };
+        let mut words: Vec<u64> = Vec::new();
+        while words.len() < total {
+            let start = words.len();
+            let more = CHUNK_WORDS.max(start).min(total - start);
+            if words.try_reserve_exact(more).is_err() {
+                return Err(out_of_memory.into());
+            }
+            words.resize(start + more, 0);
+            let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words[start..]);
+            self.fill(bytes, file_len)?;
+        }
+        check(entry, bytemuck::cast_slice(&words))?;
+        if cfg!(target_endian = "big") {
+            for word in &mut words {
+                *word = u64::from_le(*word);
+            }
+        }
+        Ok(words)
+    }
+
+    fn fill(&mut self, bytes: &mut [u8], file_len: u64) -> Result<(), ReadError> {
+        let mut filled = 0;
+        while filled < bytes.len() {
+            match self.input.read(&mut bytes[filled..]) {
+                Ok(0) => {
+                    let found = self.read;
+                    return Err(DecodeError::Truncated { expected: file_len, found }.into());
+                }
+                Ok(count) => {
+                    filled += count;
+                    self.read += count as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Fixed-width little-endian fields, read front to back.
+#[derive(Debug)]
+pub(crate) struct Fields<'a> {
+    part: &'static str,
+    rest: &'a [u8],
+}
+
+impl<'a> Fields<'a> {
+    pub(crate) const fn new(part: &'static str, bytes: &'a [u8]) -> Self {
+        Self { part, rest: bytes }
+    }
+
+    pub(crate) fn bytes(&mut self, len: usize) -> Result<&'a [u8], DecodeError> {
+        let Some((head, rest)) = self.rest.split_at_checked(len) else {
+            return Err(invalid(self.part, "more bytes", format_args!("{} left", self.rest.len())));
+        };
+        self.rest = rest;
+        Ok(head)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        let bytes = self.bytes(N)?;
+        let mut out = [0; N];
+        out.copy_from_slice(bytes);
+        Ok(out)
+    }
+
+    pub(crate) fn skip(&mut self, len: usize) -> Result<(), DecodeError> {
+        self.bytes(len).map(drop)
+    }
+
+    pub(crate) fn u8(&mut self) -> Result<u8, DecodeError> {
+        self.array().map(u8::from_le_bytes)
+    }
+
+    pub(crate) fn u16(&mut self) -> Result<u16, DecodeError> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    pub(crate) fn u32(&mut self) -> Result<u32, DecodeError> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    pub(crate) fn u64(&mut self) -> Result<u64, DecodeError> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    pub(crate) fn u128(&mut self) -> Result<u128, DecodeError> {
+        self.array().map(u128::from_le_bytes)
+    }
+
+    pub(crate) fn f64(&mut self) -> Result<f64, DecodeError> {
+        self.u64().map(f64::from_bits)
+    }
+
+    /// A UTF-8 string after its length.
+    pub(crate) fn string(&mut self) -> Result<String, DecodeError> {
+        let len = self.u32()? as usize;
+        let bytes = self.bytes(len)?;
+        String::from_utf8(bytes.to_vec()).map_err(|_| invalid(self.part, "UTF-8", "other bytes"))
+    }
+
+    /// Bytes that must be 0.
+    pub(crate) fn reserved(&mut self, len: usize) -> Result<(), DecodeError> {
+        if self.bytes(len)?.iter().all(|&byte| byte == 0) {
+            return Ok(());
+        }
+        Err(DecodeError::Reserved { part: self.part })
+    }
+
+    /// Checks that nothing is left.
+    pub(crate) fn finish(&self) -> Result<(), DecodeError> {
+        if self.rest.is_empty() {
+            return Ok(());
+        }
+        Err(invalid(self.part, "no more bytes", format_args!("{} left", self.rest.len())))
+    }
+}

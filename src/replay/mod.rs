@@ -1,0 +1,51 @@
+//! Drop the tuples that an upstream sends again after a failure.
+//!
+//! ```text
+//!  upstream ──log──▶ a b c d e   ──crash, replay of what was not acknowledged──▶   c d e f g
+//!                    │ │ │ │ │                                                     ✗ ✗ ✗ │ │
+//!  ReplayFilter      first sightings pass                        replays are dropped     pass
+//! ```
+//!
+//! - [`GenerationWindow`] keeps memory bounded on an endless stream: two filters take turns.
+//! - [`ReplayFilter`] counts what passed and what was dropped, and estimates how many of the
+//!   dropped were new: the price of a filter's false positives, always at hand.
+//! - [`drop_replays`](DropReplaysExt::drop_replays) is both as an iterator adaptor.
+//!
+//! # What it costs
+//!
+//! A false positive drops a **new** tuple. With a window of rate ε, N new tuples lose N·ε on
+//! average at full windows: one in a million at ε = 10⁻⁶. A tuple is remembered for at least
+//! `capacity` first sightings after its own; a replay that comes later passes a second time.
+//!
+//! # Order of steps
+//!
+//! Three rules keep a crash from losing tuples. *Output before state*: save the filter only when
+//! the output of every tuple it has passed is durable. *State before acknowledgement*: tell
+//! upstream that it may forget a tuple only when the saved filter covers it. *Acknowledge what was
+//! dropped*, too, or upstream waits for it for ever. Then a crash costs at most the tuples between
+//! the last saved state and the crash coming out twice, and none lost beyond false positives.
+//!
+//! # Examples
+//!
+//! ```
+//! use hapax::prelude::*;
+//! use hapax::replay::{GenerationWindow, ReplayFilter};
+//!
+//! let window = CuckooFilter::builder().capacity(100_000).false_positive_rate(1e-6);
+//! let mut filter = ReplayFilter::new(GenerationWindow::new(&window)?);
+//!
+//! let log = [1u64, 2, 3, 2, 3, 4];
+//! let passed: Result<Vec<u64>, _> = log.into_iter().drop_replays(&mut filter, |id| *id).collect();
+//! assert_eq!(passed?, [1, 2, 3, 4]);
+//! assert_eq!((filter.counts().passed, filter.counts().dropped), (4, 2));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod checkpoint;
+mod filter;
+mod iter;
+mod window;
+
+pub use filter::{Counts, ReplayFilter, Verdict};
+pub use iter::{DropReplays, DropReplaysExt, Refused};
+pub use window::GenerationWindow;
