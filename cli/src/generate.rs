@@ -75,6 +75,7 @@ fn statuses_of(command: &str) -> Statuses {
 /// A page in roff, with the exit status as a section of its own.
 fn page(command: clap::Command, statuses: Statuses) -> io::Result<Vec<u8>> {
     let has_subcommands = command.has_subcommands();
+    let has_version = command.get_version().is_some();
     // The help's plain text of the same section gives way to a list.
     let man = Man::new(command.after_help(""));
     let mut page = Vec::new();
@@ -94,7 +95,9 @@ fn page(command: clap::Command, statuses: Statuses) -> io::Result<Vec<u8>> {
         section.text([roman(*meaning)]);
     }
     section.to_writer(&mut page)?;
-    man.render_version_section(&mut page)?;
+    if has_version {
+        man.render_version_section(&mut page)?;
+    }
     Ok(page)
 }
 

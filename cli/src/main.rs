@@ -18,6 +18,7 @@ mod filters;
 mod generate;
 mod harden;
 mod info;
+
 mod progress;
 mod signals;
 mod trouble;

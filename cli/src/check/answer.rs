@@ -74,7 +74,7 @@ impl Asked {
                 Form::Sha1 => screen.check_sha1(&[0; 20]),
                 Form::Nt => screen.check_nt(&[0; 16]),
             };
-            tried.map_err(|error| Trouble::new(format_args!("{name}: {error}")))?;
+            let _ = tried.map_err(|error| Trouble::new(format_args!("{name}: {error}")))?;
             screens.push(screen);
         }
         Ok(Self { screens, form })
@@ -83,11 +83,8 @@ impl Asked {
     /// The probability that a stranger is listed by at least one filter.
     pub(super) fn false_positive_rate(&self) -> f64 {
         let rates = self.screens.iter().map(|screen| screen.filter().false_positive_rate());
-        match self.screens.as_slice() {
-            // 1 - (1 - r) would lose the last digits of r.
-            [screen] => screen.filter().false_positive_rate(),
-            _ => 1.0 - rates.map(|rate| 1.0 - rate).product::<f64>(),
-        }
+        // 1 - (1 - r)(1 - r')..., in a form that keeps the digits of small rates.
+        -rates.map(|rate| (-rate).ln_1p()).sum::<f64>().exp_m1()
     }
 
     /// Asks all filters. Costs a hash and a lookup for each, and allocates nothing.
@@ -201,6 +198,8 @@ mod tests {
     fn the_rates_of_several_filters_add_up() {
         let one = || Asked::new(vec![filter(PasswordDigest::Sha1, "a")], Form::Plain).unwrap();
         let rate = one().false_positive_rate();
+        let alone = one().screens[0].filter().false_positive_rate();
+        assert!((rate / alone - 1.0).abs() < 1e-9, "{rate} {alone}");
         let filters = vec![filter(PasswordDigest::Sha1, "a"), filter(PasswordDigest::Nt, "a")];
         let both = Asked::new(filters, Form::Plain).unwrap().false_positive_rate();
         assert!(rate > 0.0 && (both / (2.0 * rate) - 1.0).abs() < 1e-3, "{rate} {both}");
