@@ -7,6 +7,7 @@ use std::ffi::OsString;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
+use crate::build::args::BuildArgs;
 use crate::check::CheckArgs;
 use crate::exit::{self, Exit};
 use crate::generate::{CompletionsArgs, ManArgs};
@@ -14,6 +15,7 @@ use crate::info::InfoArgs;
 use crate::progress::When;
 use crate::trouble::Trouble;
 use crate::usage;
+use crate::verify::args::VerifyArgs;
 
 /// Probabilistic membership filters: screen passwords against lists of compromised ones, drop
 /// repeated lines.
@@ -57,12 +59,17 @@ impl Global {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Make a filter from lists
+    #[command(visible_alias = "create")]
+    Build(BuildArgs),
     /// Tell which passwords are listed
     #[command(visible_alias = "query")]
     Check(CheckArgs),
     /// Show what a filter is and where it came from
     #[command(visible_alias = "show")]
     Info(InfoArgs),
+    /// Check a filter, byte by byte and against the lists it was made from
+    Verify(VerifyArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print a manual page

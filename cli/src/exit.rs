@@ -57,7 +57,8 @@ impl From<Exit> for ExitCode {
 pub(crate) type Statuses = &'static [(&'static str, &'static str)];
 
 /// For commands that do something.
-pub(crate) const DOING: Statuses = &[("0", "done"), ("2", "not done; nothing was replaced"), SIGNALS];
+pub(crate) const DOING: Statuses =
+    &[("0", "done"), ("2", "not done; nothing was replaced"), SIGNALS];
 /// For commands that show something.
 pub(crate) const SHOWING: Statuses = &[("0", "done"), ("2", "not possible"), SIGNALS];
 /// For `hapax check`.
@@ -74,8 +75,8 @@ pub(crate) const CHECK: Statuses = &[
 /// For `hapax verify`.
 pub(crate) const VERIFY: Statuses = &[
     ("0", "every promise holds"),
-    ("1", "a promise is broken: damage, a row that is missed, a rate too high"),
-    ("2", "the filter or the list cannot be read"),
+    ("1", "a promise is broken: a row of the lists is missed"),
+    ("2", "the filter is damaged, or it or a list cannot be read or asked"),
     SIGNALS,
 ];
 /// For `hapax` itself.

@@ -106,7 +106,8 @@ mod tests {
             assert_eq!(screen.check(common.as_bytes()), Ok(Verdict::Listed), "{common}");
         }
         let strangers = (0..100_000).map(|i| format!("a stranger, number {i}"));
-        let listed = strangers.filter(|s| screen.check(s.as_bytes()) == Ok(Verdict::Listed)).count();
+        let listed =
+            strangers.filter(|s| screen.check(s.as_bytes()) == Ok(Verdict::Listed)).count();
         // At 2^-16, 1.5 +- 1.24: within 4 standard deviations.
         assert!(listed <= 6, "{listed} strangers are listed");
     }

@@ -11,6 +11,7 @@
 //! argument, variable, message or temporary file, and the buffers that held them are wiped.
 
 mod args;
+mod build;
 mod builtin;
 mod check;
 mod exit;
@@ -18,11 +19,15 @@ mod filters;
 mod generate;
 mod harden;
 mod info;
+mod lists;
+mod memory;
 
 mod progress;
+mod rate;
 mod signals;
 mod trouble;
 mod usage;
+mod verify;
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -55,8 +60,10 @@ fn run() -> Result<Exit, Trouble> {
         Request::Answered(exit) => return Ok(exit),
     };
     match cli.command {
+        Command::Build(args) => build::args::run(&args, cli.global),
         Command::Check(args) => check::run(&args, cli.global),
         Command::Info(args) => info::run(&args),
+        Command::Verify(args) => verify::args::run(&args, cli.global),
         Command::Completions(args) => generate::completions(&args),
         Command::Man(args) => generate::man(&args),
     }

@@ -67,7 +67,8 @@ fn explain(error: &Error, args: &[OsString]) -> String {
     if let Some(values) = text(ContextKind::ValidValue) {
         message += &format!(": it is one of {values}");
     }
-    let suggested = text(ContextKind::SuggestedArg).or_else(|| text(ContextKind::SuggestedSubcommand));
+    let suggested =
+        text(ContextKind::SuggestedArg).or_else(|| text(ContextKind::SuggestedSubcommand));
     if let Some(suggested) = suggested {
         message += &format!(". Did you mean {suggested}?");
     }

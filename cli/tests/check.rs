@@ -30,13 +30,9 @@ fn listed_rows_are_printed_and_the_rest_is_not() {
 fn the_status_follows_the_answers() {
     let folder = Folder::new();
     let filter = folder.sha1("f.hapax", &[b"alpha"]);
-    for (input, listed, absent) in [
-        ("alpha\n", 0, 1),
-        ("gamma\n", 1, 0),
-        ("gamma\nalpha", 0, 1),
-        ("", 2, 2),
-        ("\n\r\n", 2, 2),
-    ] {
+    for (input, listed, absent) in
+        [("alpha\n", 0, 1), ("gamma\n", 1, 0), ("gamma\nalpha", 0, 1), ("", 2, 2), ("\n\r\n", 2, 2)]
+    {
         assert_eq!(check(&["-i", "plain"], &[&filter], input).status, Some(listed), "{input:?}");
         let ran = check(&["-i", "plain", "--expect", "absent"], &[&filter], input);
         assert_eq!(ran.status, Some(absent), "{input:?}");
@@ -108,7 +104,8 @@ fn a_filter_of_other_hashes_is_refused_before_anything_is_answered() {
     let folder = Folder::new();
     let sha1 = folder.sha1("sha1.hapax", &[b"alpha"]);
     let nt = folder.nt("nt.hapax", &[b"alpha"]);
-    for (form, filters) in [("nt", vec![&*sha1]), ("sha1", vec![&*nt]), ("sha1", vec![&*sha1, &*nt])]
+    for (form, filters) in
+        [("nt", vec![&*sha1]), ("sha1", vec![&*nt]), ("sha1", vec![&*sha1, &*nt])]
     {
         let ran = check(&["-i", form], &filters, hex(&sha1_of(b"alpha")));
         assert_eq!(answer(&ran), (Some(2), ""), "{form}");

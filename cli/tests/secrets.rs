@@ -41,8 +41,13 @@ fn rows_are_never_repeated_whatever_happens_to_them() {
     let missing = folder.path().join("missing.hapax");
     let latin1 = [CANARY.as_bytes(), b"\xf1"].concat();
     let long = CANARY.repeat(5_000);
-    let rows: [&[u8]; 5] =
-        [CANARY.as_bytes(), b"x\n", &latin1, long.as_bytes(), format!("{CANARY}:1\n").leak().as_bytes()];
+    let rows: [&[u8]; 5] = [
+        CANARY.as_bytes(),
+        b"x\n",
+        &latin1,
+        long.as_bytes(),
+        format!("{CANARY}:1\n").leak().as_bytes(),
+    ];
     let mut statuses = std::collections::BTreeSet::new();
     for filters in [&[&*sha1][..], &[&*nt], &[&*sha1, &*nt], &[&*text], &[&*missing], &[]] {
         for form in [&["-i", "plain"][..], &["-i", "sha1"], &["-i", "nt"], &[]] {

@@ -17,7 +17,7 @@ use crate::any::AnyFilter;
 use crate::codec::invalid;
 use crate::codec::{Decode, DecodeError, Encode, Fields, Kind, Section, SectionType, Sections};
 use crate::error::{BuildError, Full};
-use crate::filter::{Buildable, Builder};
+use crate::filter::{Buildable, Builder, Plan};
 use crate::hash::{HashError, HashIdentity, KeyHash, Salt, SecretKey, Seed};
 use crate::membership::{Insert, Membership, Restart, Seen, Stats};
 
@@ -55,6 +55,17 @@ pub struct GenerationWindow<F> {
 }
 
 impl<F: Buildable + Restart> GenerationWindow<F> {
+    /// Works the size of the whole window out without allocating anything.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::plan`].
+    pub fn plan(builder: &Builder<F>) -> Result<Plan, BuildError> {
+        let half = builder.halved().plan()?;
+        let false_positive_rate = combined_rate(half.false_positive_rate, half.false_positive_rate);
+        Ok(Plan { bit_len: 2 * half.bit_len, false_positive_rate, ..half })
+    }
+
     /// Allocates both generations. `capacity` of the builder is the number of keys that the window
     /// remembers at least.
     ///
@@ -102,6 +113,12 @@ impl<F> GenerationWindow<F> {
     }
 }
 
+/// The rate of two independent filters asked together: 1 − (1 − a)(1 − b), written so that small
+/// rates are not lost to rounding.
+fn combined_rate(a: f64, b: f64) -> f64 {
+    a + b - a * b
+}
+
 impl<F: Restart> GenerationWindow<F> {
     fn rotate(&mut self) {
         self.generation += 1;
@@ -126,9 +143,7 @@ impl<F: Membership> Membership for GenerationWindow<F> {
     }
 
     fn false_positive_rate(&self) -> f64 {
-        let (a, b) = (self.current.false_positive_rate(), self.previous.false_positive_rate());
-        // 1 − (1 − a)(1 − b), without losing small rates to rounding.
-        a + b - a * b
+        combined_rate(self.current.false_positive_rate(), self.previous.false_positive_rate())
     }
 
     fn stats(&self) -> Stats {

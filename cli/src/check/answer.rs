@@ -106,10 +106,7 @@ impl Asked {
     }
 
     /// Listed if any filter lists it; not listed only if every filter says so.
-    fn any(
-        &self,
-        ask: impl Fn(&Screen<AnyFilter>) -> Result<Verdict, ScreenError>,
-    ) -> Answer {
+    fn any(&self, ask: impl Fn(&Screen<AnyFilter>) -> Result<Verdict, ScreenError>) -> Answer {
         let mut answer = Answer::NotListed;
         for screen in &self.screens {
             match ask(screen) {
@@ -172,8 +169,7 @@ mod tests {
 
     #[test]
     fn hashes_are_read_in_either_case_and_nothing_else_is() {
-        let asked =
-            Asked::new(vec![filter(PasswordDigest::Nt, "password")], Form::Nt).unwrap();
+        let asked = Asked::new(vec![filter(PasswordDigest::Nt, "password")], Form::Nt).unwrap();
         assert_eq!(asked.answer(b"8846F7EAEE8FB117AD06BDD830B7586C"), Answer::Listed);
         assert_eq!(asked.answer(b"8846f7eaee8fb117ad06bdd830b7586c"), Answer::Listed);
         assert_eq!(asked.answer(b"0046f7eaee8fb117ad06bdd830b7586c"), Answer::NotListed);

@@ -16,8 +16,7 @@ mod rows;
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
-use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use rayon::prelude::*;
@@ -28,6 +27,7 @@ use self::rows::{Chunks, MAX_ROW_LEN, Row};
 use crate::args::Global;
 use crate::exit::{self, Exit};
 use crate::filters;
+use crate::lists::{self, Input};
 use crate::progress::{Progress, When};
 use crate::trouble::{Trouble, shown};
 
@@ -87,12 +87,6 @@ enum Expect {
     Listed,
     /// None is
     Absent,
-}
-
-/// Where candidates come from.
-enum Source {
-    Stdin,
-    File(PathBuf),
 }
 
 /// Answers all candidates.
@@ -165,53 +159,50 @@ impl Form {
 }
 
 /// The sources named, or standard input.
-fn sources(args: &CheckArgs) -> Result<Vec<Source>, Trouble> {
+fn sources(args: &CheckArgs) -> Result<Vec<Input>, Trouble> {
     if args.files.is_empty() {
-        return Ok(vec![Source::Stdin]);
+        return Ok(vec![Input::Stdin]);
     }
-    let source = |(index, path): (usize, &PathBuf)| {
-        if path == Path::new("-") {
-            return Ok(Source::Stdin);
+    let sources: Vec<Input> = args.files.iter().cloned().map(Input::from).collect();
+    for (index, source) in sources.iter().enumerate() {
+        if let Input::File(path) = source {
+            filters::existing_len("FILE", index, path)?;
         }
-        filters::existing_len("FILE", index, path)?;
-        Ok(Source::File(path.clone()))
-    };
-    args.files.iter().enumerate().map(source).collect()
+    }
+    Ok(sources)
 }
 
-impl Source {
-    fn open(&self) -> io::Result<File> {
-        match self {
-            // Not `io::stdin()`, whose buffer is not wiped.
-            Self::Stdin => Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?)),
-            Self::File(path) => File::open(path),
-        }
+fn open(source: &Input) -> io::Result<File> {
+    match source {
+        Input::Stdin => lists::stdin(),
+        Input::File(path) => File::open(path),
     }
+}
 
-    fn name(&self) -> String {
-        match self {
-            Self::Stdin => "stdin".into(),
-            Self::File(path) => shown(path),
-        }
+/// What a source is called in results.
+fn label(source: &Input) -> String {
+    match source {
+        Input::Stdin => "stdin".into(),
+        Input::File(path) => shown(path),
     }
+}
 
-    /// Its length, if it has one.
-    fn len(&self) -> Option<u64> {
-        let metadata = self.open().and_then(|file| file.metadata()).ok()?;
-        metadata.is_file().then(|| metadata.len())
-    }
+/// The length of a source, if it has one.
+fn len(source: &Input) -> Option<u64> {
+    let metadata = open(source).and_then(|file| file.metadata()).ok()?;
+    metadata.is_file().then(|| metadata.len())
 }
 
 fn check_all(
-    sources: &[Source],
+    sources: &[Input],
     asked: &Asked,
     when: When,
     report: &mut Report,
 ) -> Result<(), Trouble> {
-    let progress = Progress::new(when, sources.iter().map(Source::len).sum());
+    let progress = Progress::new(when, sources.iter().map(len).sum());
     for source in sources {
-        let name = source.name();
-        match source.open() {
+        let name = label(source);
+        match open(source) {
             Ok(input) => check(&mut Chunks::new(input), asked, &name, &progress, report)?,
             Err(error) => report.source_failed(&Trouble::reading(&name, &error), &progress),
         }

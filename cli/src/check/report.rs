@@ -198,10 +198,7 @@ mod tests {
     #[test]
     fn the_summary_is_one_line_and_names_what_is_unknown() {
         let text = report(1.5e-5, 1, 1).summary();
-        assert_eq!(
-            text,
-            "checked 2, listed 1 (by filter only; about 0.0 expected false alarms)"
-        );
+        assert_eq!(text, "checked 2, listed 1 (by filter only; about 0.0 expected false alarms)");
         let uncertain = Report { unknown: 3, blank: 2, ..report(1e-5, 0, 1) };
         assert!(uncertain.summary().ends_with(", 3 unknown, 2 blank"));
         assert!(!uncertain.is_certain());

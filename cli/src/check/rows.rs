@@ -191,7 +191,8 @@ mod tests {
 
     #[test]
     fn rows_up_to_the_limit_come_whole_and_longer_ones_are_told() {
-        for len in [MAX_ROW_LEN - 1, MAX_ROW_LEN, MAX_ROW_LEN + 1, MAX_ROW_LEN + 2, 3 * BUFFER_LEN] {
+        for len in [MAX_ROW_LEN - 1, MAX_ROW_LEN, MAX_ROW_LEN + 1, MAX_ROW_LEN + 2, 3 * BUFFER_LEN]
+        {
             for end in [&b"\n"[..], b"\r\n", b""] {
                 let long = vec![b'x'; len];
                 let after: &[u8] = if end.is_empty() { b"" } else { b"after\n" };
