@@ -7,7 +7,7 @@ use std::ffi::OsString;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
-use crate::build::args::BuildArgs;
+use crate::build::BuildArgs;
 use crate::check::CheckArgs;
 use crate::exit::{self, Exit};
 use crate::generate::{CompletionsArgs, ManArgs};
@@ -15,7 +15,7 @@ use crate::info::InfoArgs;
 use crate::progress::When;
 use crate::trouble::Trouble;
 use crate::usage;
-use crate::verify::args::VerifyArgs;
+use crate::verify::VerifyArgs;
 
 /// Probabilistic membership filters: screen passwords against lists of compromised ones, drop
 /// repeated lines.
@@ -41,7 +41,8 @@ pub(crate) struct Cli {
 /// Options of every command.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Global {
-    /// Print errors only; `check` leaves its answer to the exit status
+    /// Print no summary and no progress bar; `check` without --count or --json leaves its answer to
+    /// the exit status
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
     /// When to draw a progress bar on standard error

@@ -44,13 +44,32 @@ impl fmt::Display for Input {
 /// What the user says of the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FormatChoice {
-    /// Tell it from the first rows
+    /// Told from the first rows
     #[default]
     Auto,
     /// Passwords
     Plain,
     /// Hashes in hexadecimal, with or without counts
     Hashes,
+}
+
+/// A hash that keys can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DigestChoice {
+    /// SHA-1
+    Sha1,
+    /// The NT hash, often called NTLM
+    #[value(alias = "ntlm")]
+    Nt,
+}
+
+impl From<DigestChoice> for PasswordDigest {
+    fn from(choice: DigestChoice) -> Self {
+        match choice {
+            DigestChoice::Sha1 => Self::Sha1,
+            DigestChoice::Nt => Self::Nt,
+        }
+    }
 }
 
 /// How lists are to be read.
@@ -125,11 +144,8 @@ pub(crate) fn stdin() -> io::Result<File> {
 ///
 /// # Errors
 ///
-/// As [`OpenList::open`], and if there is none or one twice.
+/// As [`OpenList::open`], and if standard input is named twice.
 pub(crate) fn open_all(inputs: &[Input]) -> Result<Vec<OpenList>, Trouble> {
-    if inputs.is_empty() {
-        return Err(Trouble::new("no list was given: name files, or - for standard input"));
-    }
     if inputs.iter().filter(|input| **input == Input::Stdin).count() > 1 {
         return Err(Trouble::new("standard input was given twice, and can be read once"));
     }

@@ -13,7 +13,9 @@
 mod args;
 mod build;
 mod builtin;
+mod bytes;
 mod check;
+mod commands;
 mod exit;
 mod filters;
 mod generate;
@@ -60,10 +62,10 @@ fn run() -> Result<Exit, Trouble> {
         Request::Answered(exit) => return Ok(exit),
     };
     match cli.command {
-        Command::Build(args) => build::args::run(&args, cli.global),
+        Command::Build(args) => commands::build(&args, cli.global),
         Command::Check(args) => check::run(&args, cli.global),
         Command::Info(args) => info::run(&args),
-        Command::Verify(args) => verify::args::run(&args, cli.global),
+        Command::Verify(args) => commands::verify(&args, cli.global),
         Command::Completions(args) => generate::completions(&args),
         Command::Man(args) => generate::man(&args),
     }

@@ -38,6 +38,8 @@ impl Progress {
         // `ProgressDrawTarget::stderr` hides itself outside terminals, which `always` rules out.
         let target = ProgressDrawTarget::term_like_with_hz(Box::new(Term::stderr()), 5);
         let bar = ProgressBar::with_draw_target(total, target).with_style(style(total.is_some()));
+        // At once, so that a short run shows it too; the steady tick draws from its own thread.
+        bar.tick();
         bar.enable_steady_tick(Duration::from_millis(200));
         Self(bar)
     }

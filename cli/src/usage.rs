@@ -60,21 +60,19 @@ fn explain(error: &Error, args: &[OsString]) -> String {
         }
         _ => "this command line is not understood".into(),
     };
-    // Written by our own parsers of values, which do not quote either.
-    if let Some(reason) = std::error::Error::source(error) {
-        message += &format!(": {reason}");
-    }
-    if let Some(values) = text(ContextKind::ValidValue) {
-        message += &format!(": it is one of {values}");
-    }
     let suggested =
         text(ContextKind::SuggestedArg).or_else(|| text(ContextKind::SuggestedSubcommand));
-    if let Some(suggested) = suggested {
-        message += &format!(". Did you mean {suggested}?");
-    }
-    if let Some(usage) = text(ContextKind::Usage) {
-        message += &format!("\n\n{usage}");
-    }
+    // Parsers of values give reasons; ours do not quote, others may.
+    let reason = std::error::Error::source(error).map(ToString::to_string).filter(|reason| {
+        text(ContextKind::InvalidValue).is_none_or(|value| !reason.contains(&value))
+    });
+    let parts = [
+        reason.map(|reason| format!(": {reason}")),
+        text(ContextKind::ValidValue).map(|values| format!(": it is one of {values}")),
+        suggested.map(|suggested| format!(". Did you mean {suggested}?")),
+        text(ContextKind::Usage).map(|usage| format!("\n\n{usage}")),
+    ];
+    message.extend(parts.into_iter().flatten());
     message += "\n\nFor more, try '--help'. Arguments are not repeated here, since a password could \
                 be among them;\npasswords never go on the command line, but on standard input or at \
                 the prompt of 'hapax check'.";

@@ -3,7 +3,7 @@
 //! First every byte of the file is checked. Then, against a list, every row is asked for: none may
 //! be missed.
 
-pub(crate) mod args;
+mod args;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use hapax::codec::{Artefact, DecodeError, FileError};
 use hapax::screen::PasswordDigest;
 use hapax::{AnyFilter, Digest, HashIdentity, Membership};
 
+pub(crate) use self::args::VerifyArgs;
 use crate::build::grouped;
 use crate::exit::Exit;
 use crate::lists::{self, Input, OpenList, Reading};

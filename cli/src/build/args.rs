@@ -1,102 +1,81 @@
-//! The arguments of `hapax build`, and what they ask for.
+//! The arguments of `hapax build`.
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use hapax::codec::Existing;
-use hapax::screen::PasswordDigest;
 
 use super::{BuildRequest, FilterKind, Size};
-use crate::args::Global;
-use crate::exit::{self, Exit};
-use crate::lists::{self, FormatChoice, Input, Reading};
-use crate::progress::Progress;
-use crate::rate;
-use crate::trouble::Trouble;
+use crate::exit;
+use crate::lists::{DigestChoice, FormatChoice, Input, Reading};
+use crate::{bytes, rate};
 
 /// Arguments of `hapax build`.
 ///
-/// Reads lists of passwords, or of their SHA-1 or NT hashes with or without counts, and writes one
-/// filter. A row that cannot be read stops the build, and nothing is written; before anything is
-/// written, every row is asked for and found.
+/// Reads lists of compromised passwords and writes a filter of them. The list is not changed, and
+/// the filter appears whole or not at all.
+///
+/// Rows are passwords, or SHA-1 or NT hashes in hexadecimal with or without ":count". Line ends of
+/// both kinds, byte order marks, blank rows and padding rows are dealt with; a row that is none of
+/// this stops the build and is named by its number and place.
 #[derive(Args, Debug)]
 #[command(after_help = exit::section(exit::DOING))]
 pub(crate) struct BuildArgs {
-    /// Lists to read, `-` for standard input
-    #[arg(required = true, value_name = "LIST")]
+    /// Lists to build from, `-` for standard input
+    #[arg(value_name = "LIST", required = true)]
     lists: Vec<PathBuf>,
-    /// The filter to write
+    /// The file to write
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Replace the output if it exists
     #[arg(short, long)]
     force: bool,
-    /// What rows are
+    /// What a row is
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     format: FormatChoice,
-    /// The hash that the filter holds; without it, that of the lists, or SHA-1 for passwords
+    /// Which hash the keys are; by default that of the list, or SHA-1 for plain passwords
     #[arg(long, value_enum, value_name = "HASH")]
-    hash: Option<HashChoice>,
-    /// Kind of filter
+    digest: Option<DigestChoice>,
+    /// The kind of filter
     #[arg(long, value_enum, value_name = "KIND", default_value_t)]
     kind: FilterKind,
-    /// Share of strangers that may be listed by mistake, such as 1e-5, 0.01%, 1/65536, 2^-16 (the
-    /// default)
-    #[arg(long, value_name = "RATE", value_parser = rate::parse)]
+    /// The chance that a good password is refused, such as 1e-5, 0.01%, 1/65536 or 2^-16 [default:
+    /// 2^-16]
+    #[arg(long, value_name = "RATE", value_parser = rate::parse, conflicts_with = "bytes")]
     false_positive_rate: Option<f64>,
-    /// Most bytes of the filter, such as 65536, 64K or 4G; the rate follows
-    #[arg(long, value_name = "BYTES", value_parser = bytes, conflicts_with = "false_positive_rate")]
+    /// The most bytes that the filter may take, such as 64M, in place of a rate
+    #[arg(long, value_name = "SIZE", value_parser = bytes::parse)]
     bytes: Option<u64>,
-    /// Leave out rows counted less often
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// Leave out rows counted less often than this
+    #[arg(long, value_name = "N", default_value_t = 1)]
     min_count: u64,
-    /// Tolerate so many malformed rows, and count them
+    /// Tolerate and count up to so many malformed rows
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip_bad: u64,
     /// What the list is called, to be kept in the file
-    #[arg(long, value_name = "TEXT", default_value_t)]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     name: String,
-    /// Where the list is from; without it, the names of the files
-    #[arg(long, value_name = "TEXT")]
-    source: Option<String>,
-    /// The date of the list
-    #[arg(long, value_name = "TEXT", default_value_t)]
+    /// Where the list is from, to be kept in the file
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    source: String,
+    /// The date of the list, to be kept in the file
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     date: String,
 }
 
-/// A hash that a filter may hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum HashChoice {
-    /// SHA-1
-    Sha1,
-    /// NT, also called NTLM
-    Nt,
-}
-
-/// Builds what was asked for, and tells what came of it.
-///
-/// # Errors
-///
-/// As [`super::run`].
-pub(crate) fn run(args: &BuildArgs, global: Global) -> Result<Exit, Trouble> {
-    let inputs: Vec<Input> = args.lists.iter().cloned().map(Input::from).collect();
-    let lists = lists::open_all(&inputs)?;
-    let progress = Progress::new(global.progress(), lists::total_len(&lists));
-    let card = super::run(&args.request(), lists, &|bytes| progress.advance(bytes))?;
-    drop(progress);
-    if !global.quiet {
-        crate::note(&card.to_string());
-    }
-    Ok(Exit::Yes)
-}
-
 impl BuildArgs {
-    fn request(&self) -> BuildRequest {
+    /// The lists, as they were named.
+    pub(crate) fn inputs(&self) -> Vec<Input> {
+        self.lists.iter().cloned().map(Input::from).collect()
+    }
+
+    /// What is asked for.
+    pub(crate) fn request(&self) -> BuildRequest {
         BuildRequest {
             output: self.output.clone(),
             reading: Reading {
                 format: self.format,
-                digest: self.hash.map(HashChoice::digest),
+                digest: self.digest.map(Into::into),
                 min_count: self.min_count,
                 skip_bad: self.skip_bad,
             },
@@ -108,61 +87,70 @@ impl BuildArgs {
             },
             existing: if self.force { Existing::Replace } else { Existing::Refuse },
             name: self.name.clone(),
-            source: self.source.clone().unwrap_or_else(|| self.file_names()),
+            source: self.source.clone(),
             date: self.date.clone(),
         }
     }
-
-    /// The names of the lists, without their folders: those are nobody else's business.
-    fn file_names(&self) -> String {
-        let names = self.lists.iter().map(|path| path.file_name().unwrap_or(path.as_os_str()));
-        names.map(|name| name.to_string_lossy()).collect::<Vec<_>>().join(", ")
-    }
-}
-
-impl HashChoice {
-    const fn digest(self) -> PasswordDigest {
-        match self {
-            Self::Sha1 => PasswordDigest::Sha1,
-            Self::Nt => PasswordDigest::Nt,
-        }
-    }
-}
-
-/// Reads a number of bytes, with K, M, G or T for powers of 1024.
-fn bytes(text: &str) -> Result<u64, &'static str> {
-    const EXPECTED: &str = "expected a number of bytes such as 65536, 64K or 4G";
-    let (digits, shift) = match text.trim_end_matches(['B', 'b', 'i']) {
-        text if text.ends_with(['K', 'k']) => (&text[..text.len() - 1], 10),
-        text if text.ends_with(['M', 'm']) => (&text[..text.len() - 1], 20),
-        text if text.ends_with(['G', 'g']) => (&text[..text.len() - 1], 30),
-        text if text.ends_with(['T', 't']) => (&text[..text.len() - 1], 40),
-        text => (text, 0),
-    };
-    let number: u64 = digits.parse().map_err(|_| EXPECTED)?;
-    number.checked_mul(1 << shift).ok_or(EXPECTED)
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+    use hapax::screen::PasswordDigest;
+
     use super::*;
 
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: BuildArgs,
+    }
+
+    fn parse(line: &str) -> Result<BuildArgs, clap::Error> {
+        Line::try_parse_from(format!("build {line}").split_whitespace()).map(|line| line.args)
+    }
+
     #[test]
-    fn sizes_are_read_in_the_usual_ways() {
-        for (text, number) in [
-            ("1", 1),
-            ("65536", 65_536),
-            ("64K", 65_536),
-            ("64k", 65_536),
-            ("64KiB", 65_536),
-            ("3M", 3 << 20),
-            ("4GB", 4 << 30),
-            ("2T", 2 << 40),
+    fn defaults_are_those_of_the_help() {
+        let args = parse("list.txt -o out.hapax").unwrap();
+        assert_eq!(args.inputs(), [Input::File("list.txt".into())]);
+        let request = args.request();
+        assert_eq!(request.size, Size::Rate(2f64.powi(-16)));
+        assert_eq!((request.kind, request.existing), (FilterKind::Bloom, Existing::Refuse));
+        assert_eq!(request.reading.format, FormatChoice::Auto);
+        assert_eq!((request.reading.digest, request.reading.skip_bad), (None, 0));
+    }
+
+    #[test]
+    fn every_option_reaches_the_request() {
+        let args = parse(
+            "a - -o out -f --format hashes --digest nt --kind cuckoo --bytes 64M --min-count 10 \
+             --skip-bad 3 --name n --source s --date d",
+        );
+        let args = args.unwrap();
+        assert_eq!(args.inputs(), [Input::File("a".into()), Input::Stdin]);
+        let request = args.request();
+        assert_eq!((request.kind, request.existing), (FilterKind::Cuckoo, Existing::Replace));
+        assert_eq!(request.size, Size::Bytes(64 << 20));
+        assert_eq!(request.reading.digest, Some(PasswordDigest::Nt));
+        assert_eq!(request.reading.format, FormatChoice::Hashes);
+        assert_eq!((request.reading.min_count, request.reading.skip_bad), (10, 3));
+        assert_eq!([request.name, request.source, request.date], ["n", "s", "d"]);
+        let args = parse("a -o out --false-positive-rate 1/100").unwrap();
+        assert_eq!(args.request().size, Size::Rate(0.01));
+    }
+
+    #[test]
+    fn contradictions_and_omissions_are_refused() {
+        for line in [
+            "-o out",
+            "a",
+            "a -o out --bytes 1M --false-positive-rate 0.1",
+            "a -o out --false-positive-rate 2",
+            "a -o out --bytes 1MB",
+            "a -o out --kind fuse",
         ] {
-            assert_eq!(bytes(text), Ok(number), "{text}");
-        }
-        for text in ["", "K", "-1", "1.5G", "1X", "99999999999999999999", "99999999T"] {
-            assert!(bytes(text).is_err(), "{text}");
+            assert!(parse(line).is_err(), "{line}");
         }
     }
 }

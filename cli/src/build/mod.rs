@@ -11,7 +11,7 @@
 //! undercut; every key is asked for before anything is written, so no false negative can leave this
 //! program; and the digest of the set tells whether two lists hold the same passwords.
 
-pub(crate) mod args;
+mod args;
 mod card;
 mod request;
 
@@ -25,6 +25,7 @@ use hapax::{
 };
 use rayon::prelude::*;
 
+pub(crate) use self::args::BuildArgs;
 pub(crate) use self::card::{Card, grouped};
 pub(crate) use self::request::{BuildRequest, FilterKind, Size};
 use crate::lists::{self, OpenList, ReadLists};

@@ -32,7 +32,7 @@ pub(crate) struct BuildRequest {
 /// The kinds of filter that a list can be made into.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FilterKind {
-    /// Any rate, mergeable
+    /// Any rate, can be merged
     #[default]
     Bloom,
     /// Keys can be taken out; four times the size

@@ -276,7 +276,7 @@ fn inputs_that_are_no_files_are_refused() {
     assert!(message.contains("expected a file, found a folder"), "{message}");
     let message = bench.build(&[Input::File("surely/not/there".into())]).unwrap_err();
     assert!(message.contains("/surely/not/there: cannot be opened: No such file"), "{message}");
-    assert!(bench.build(&[]).unwrap_err().contains("no list was given"));
+    assert!(bench.build(&[]).unwrap_err().contains("no row is left"));
     let twice = [Input::Stdin, Input::from(PathBuf::from("-"))];
     assert!(bench.build(&twice).unwrap_err().contains("given twice"));
 }

@@ -116,10 +116,10 @@ pub(crate) fn run(args: &CheckArgs, global: Global) -> Result<Exit, Trouble> {
         }
     };
     let asked = Asked::new(opened, form)?;
-    let output = match (global.quiet, args.count, args.json) {
-        (true, ..) => Output::Nothing,
-        (_, true, _) => Output::Count,
-        (_, _, true) => Output::Json,
+    let output = match (args.count, args.json, global.quiet) {
+        (true, ..) => Output::Count,
+        (_, true, _) => Output::Json,
+        (_, _, true) => Output::Nothing,
         _ => Output::Lines,
     };
     let mut report = Report::new(output, asked.false_positive_rate());
@@ -190,7 +190,7 @@ fn label(source: &Input) -> String {
 /// The length of a source, if it has one.
 fn len(source: &Input) -> Option<u64> {
     let metadata = open(source).and_then(|file| file.metadata()).ok()?;
-    metadata.is_file().then(|| metadata.len())
+    metadata.is_file().then_some(metadata.len())
 }
 
 fn check_all(

@@ -1,6 +1,7 @@
 //! What a check prints: results to standard output, the summary to standard error. No row's
 //! content is known here.
 
+use std::fmt::Write as _;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
 use serde::Serialize;
@@ -166,7 +167,8 @@ impl Report {
             (self.failed_sources, "inputs not read to their end"),
         ] {
             if count > 0 {
-                text += &format!(", {count} {what}");
+                // Writing to a String cannot fail.
+                let _ = write!(text, ", {count} {what}");
             }
         }
         text

@@ -1,56 +1,69 @@
-//! The arguments of `hapax verify`, and what they ask for.
+//! The arguments of `hapax verify`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
 use super::VerifyRequest;
-use crate::args::Global;
-use crate::exit::{self, Exit};
-use crate::filters;
-use crate::lists::{self, FormatChoice, Input, Reading};
-use crate::progress::Progress;
-use crate::trouble::Trouble;
+use crate::exit;
+use crate::lists::{FormatChoice, Input, Reading};
 
 /// Arguments of `hapax verify`.
 ///
-/// Checks every byte of a filter. With lists it also asks the filter for every row: none may be
-/// missed.
+/// Checks every byte of a filter against its checksums and, with --against, asks it for every row
+/// of the list it was built from: none may be missed.
 #[derive(Args, Debug)]
 #[command(after_help = exit::section(exit::VERIFY))]
 pub(crate) struct VerifyArgs {
-    /// The filter to check
+    /// The filter
     #[arg(value_name = "FILTER")]
     filter: PathBuf,
-    /// A list of which every row must be found, `-` for standard input; may be given again
+    /// A list whose every row must be in the filter, `-` for standard input; may be repeated
     #[arg(long, value_name = "LIST")]
     against: Vec<PathBuf>,
-    /// What rows are
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t, requires = "against")]
+    /// What a row of the list is
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     format: FormatChoice,
-    /// Tolerate so many malformed rows, and count them
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "against")]
+    /// Tolerate and count up to so many malformed rows
+    #[arg(long, value_name = "N", default_value_t = 0)]
     skip_bad: u64,
 }
 
-/// Verifies a filter, and tells what was found.
-///
-/// # Errors
-///
-/// As [`super::run`].
-pub(crate) fn run(args: &VerifyArgs, global: Global) -> Result<Exit, Trouble> {
-    filters::existing_len("FILTER", 0, &args.filter)?;
-    let inputs: Vec<Input> = args.against.iter().cloned().map(Input::from).collect();
-    let lists = if inputs.is_empty() { Vec::new() } else { lists::open_all(&inputs)? };
-    let request = VerifyRequest {
-        filter: args.filter.clone(),
-        reading: Reading { format: args.format, skip_bad: args.skip_bad, ..Reading::default() },
-    };
-    let progress = Progress::new(global.progress(), lists::total_len(&lists));
-    let verified = super::run(&request, lists, &|bytes| progress.advance(bytes))?;
-    drop(progress);
-    if !global.quiet {
-        crate::note(&verified.to_string());
+impl VerifyArgs {
+    /// The lists, as they were named.
+    pub(crate) fn inputs(&self) -> Vec<Input> {
+        self.against.iter().cloned().map(Input::from).collect()
     }
-    Ok(verified.exit())
+
+    /// What is asked for.
+    pub(crate) fn request(&self) -> VerifyRequest {
+        VerifyRequest {
+            filter: self.filter.clone(),
+            reading: Reading { format: self.format, skip_bad: self.skip_bad, ..Reading::default() },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: VerifyArgs,
+    }
+
+    #[test]
+    fn every_option_reaches_the_request() {
+        let line = "verify f.hapax --against a --against - --format plain --skip-bad 2";
+        let args = Line::try_parse_from(line.split(' ')).unwrap().args;
+        assert_eq!(args.inputs(), [Input::File("a".into()), Input::Stdin]);
+        let request = args.request();
+        assert_eq!(request.filter, PathBuf::from("f.hapax"));
+        assert_eq!((request.reading.format, request.reading.skip_bad), (FormatChoice::Plain, 2));
+        assert!(Line::try_parse_from(["verify"]).is_err());
+    }
 }

@@ -32,8 +32,7 @@ fn built(list: &str, reading: Reading) -> (TempDir, PathBuf) {
 
 fn verify(filter: &Path, reading: Reading, lists: &[Input]) -> Result<Verified, String> {
     let request = VerifyRequest { filter: filter.to_owned(), reading };
-    let lists = if lists.is_empty() { Vec::new() } else { open_all(lists).unwrap() };
-    run(&request, lists, &|_| {}).map_err(|trouble| match trouble {
+    run(&request, open_all(lists).unwrap(), &|_| {}).map_err(|trouble| match trouble {
         Trouble::Message(message) => message,
         Trouble::BrokenPipe => unreachable!("nothing is printed"),
     })

@@ -91,7 +91,8 @@ impl fmt::Display for RowFault {
         match self {
             Self::TooLong { limit } => write!(
                 f,
-                "expected at most {limit} bytes, found more: remove the row, or raise the limit"
+                "expected at most {limit} bytes, found more: remove the row if it is no password; \
+                 its line end may be missing"
             ),
             Self::NoHash { expected } => write!(
                 f,

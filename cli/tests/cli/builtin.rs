@@ -1,8 +1,6 @@
 //! Without a filter the built-in list is asked.
 
-mod common;
-
-use common::run;
+use crate::common::run;
 
 #[test]
 fn the_command_of_the_readme_finds_the_first_row_and_says_nothing_of_the_second() {

@@ -1,9 +1,5 @@
 //! The prompt, on a terminal of its own.
 
-#![cfg(target_os = "linux")]
-
-mod common;
-
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::Path;
@@ -11,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use common::{CANARY, Folder};
+use crate::common::{CANARY, Folder};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
@@ -61,10 +57,9 @@ impl Session {
         let end = Instant::now() + Duration::from_secs(20);
         while !String::from_utf8_lossy(&self.seen).contains(text) {
             let left = end.saturating_duration_since(Instant::now());
-            match self.screen.recv_timeout(left) {
-                Ok(bytes) => self.seen.extend(bytes),
-                Err(_) => panic!("no {text:?} in {:?}", self.seen.escape_ascii().to_string()),
-            }
+            let more = self.screen.recv_timeout(left);
+            assert!(more.is_ok(), "no {text:?} in \"{}\"", self.seen.escape_ascii());
+            self.seen.extend(more.unwrap_or_default());
         }
     }
 

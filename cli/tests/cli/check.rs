@@ -1,12 +1,10 @@
 //! `hapax check`: answers, exit statuses and every shape of input.
 
-mod common;
-
-use common::{Folder, Ran, check, run};
+use crate::common::{Folder, Ran, check, numbered, run};
 use hapax::screen::digest::{nt_of, sha1_of};
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02X}")).collect()
+    bytes.iter().map(|byte| format!("{byte:02X}")).collect::<Vec<_>>().concat()
 }
 
 /// Status and standard output.
@@ -176,6 +174,9 @@ fn quiet_leaves_the_answer_to_the_status() {
     for (input, status) in [("alpha", 0), ("beta", 1)] {
         let ran = check(&["-i", "plain", "-q"], &[&filter], input);
         assert_eq!((ran.status, &*ran.stdout, &*ran.stderr), (Some(status), "", ""));
+        // What is asked for by name is printed nevertheless.
+        let ran = check(&["-i", "plain", "-q", "-c"], &[&filter], input);
+        assert_eq!((&*ran.stdout, &*ran.stderr), (if status == 0 { "1\n" } else { "0\n" }, ""));
     }
     let ran = check(&["-i", "plain", "-q"], &[&filter], "");
     assert_eq!(ran.status, Some(2));
@@ -221,7 +222,7 @@ fn what_is_not_a_whole_filter_answers_nothing() {
 fn many_rows_are_answered_in_order() {
     let folder = Folder::new();
     let filter = folder.sha1("f.hapax", &[b"7", b"123456", b"299999"]);
-    let rows: String = (0..300_000).map(|i| format!("{i}\n")).collect();
+    let rows: String = numbered(300_000);
     let file = folder.file("rows.txt", &rows);
     let expected = "stdin:8: listed\nstdin:123457: listed\nstdin:300000: listed\n";
     assert_eq!(answer(&check(&["-i", "plain"], &[&filter], rows)), (Some(0), expected));

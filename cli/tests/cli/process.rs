@@ -1,11 +1,9 @@
 //! How the tool behaves as a process: help, statuses, pipes and signals.
 
-mod common;
-
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use common::{Folder, hapax, run};
+use crate::common::{Folder, hapax, run};
 
 #[test]
 fn every_help_names_the_exit_statuses() {
@@ -15,6 +13,9 @@ fn every_help_names_the_exit_statuses() {
         &["help"],
         &["check", "--help"],
         &["query", "-h"],
+        &["build", "--help"],
+        &["create", "-h"],
+        &["verify", "--help"],
         &["info", "--help"],
         &["show", "-h"],
         &["completions", "--help"],

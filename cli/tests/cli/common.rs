@@ -1,7 +1,5 @@
 //! A folder of filters and lists for one test, and the tool itself.
 
-#![allow(dead_code, reason = "each test file uses a part of this")]
-
 use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
@@ -11,39 +9,39 @@ use hapax::screen::PasswordDigest;
 use hapax::{Digest, Salt};
 
 /// What must appear nowhere.
-pub const CANARY: &str = "xyzzy-Canary-7731";
+pub(crate) const CANARY: &str = "xyzzy-Canary-7731";
 
 /// The tool, as built for this test run.
-pub fn hapax() -> Command {
+pub(crate) fn hapax() -> Command {
     Command::new(env!("CARGO_BIN_EXE_hapax"))
 }
 
 /// A folder that is gone after the test.
-pub struct Folder(tempfile::TempDir);
+pub(crate) struct Folder(tempfile::TempDir);
 
 impl Folder {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
 
     /// Writes a file.
-    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.0.path().join(name);
         std::fs::write(&path, content).unwrap();
         path
     }
 
     /// Writes a filter of these passwords, hashed with SHA-1, at a rate of 2^-30.
-    pub fn sha1(&self, name: &str, passwords: &[&[u8]]) -> PathBuf {
+    pub(crate) fn sha1(&self, name: &str, passwords: &[&[u8]]) -> PathBuf {
         self.of_digest(name, PasswordDigest::Sha1, passwords)
     }
 
     /// The same with NT hashes.
-    pub fn nt(&self, name: &str, passwords: &[&[u8]]) -> PathBuf {
+    pub(crate) fn nt(&self, name: &str, passwords: &[&[u8]]) -> PathBuf {
         self.of_digest(name, PasswordDigest::Nt, passwords)
     }
 
@@ -68,7 +66,7 @@ impl Folder {
     }
 
     /// Writes a filter.
-    pub fn save(
+    pub(crate) fn save(
         &self,
         name: &str,
         filter: impl Into<AnyFilter>,
@@ -80,22 +78,27 @@ impl Folder {
     }
 
     /// The names of everything in it.
-    pub fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.path()).unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     }
 }
 
+/// A list of the numbers from 0, a row for each.
+pub(crate) fn numbered(rows: u32) -> String {
+    (0..rows).map(|i| i.to_string() + "\n").collect()
+}
+
 /// What a run left behind.
 #[derive(Debug)]
-pub struct Ran {
-    pub status: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Ran {
+    pub(crate) status: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 /// Runs the tool with these arguments and this standard input.
-pub fn run<A: AsRef<std::ffi::OsStr>>(
+pub(crate) fn run<A: AsRef<std::ffi::OsStr>>(
     args: impl IntoIterator<Item = A>,
     stdin: impl Into<Vec<u8>>,
 ) -> Ran {
@@ -108,7 +111,7 @@ pub fn run<A: AsRef<std::ffi::OsStr>>(
 }
 
 /// Runs `hapax check` with these arguments.
-pub fn check(args: &[&str], filters: &[&Path], stdin: impl Into<Vec<u8>>) -> Ran {
+pub(crate) fn check(args: &[&str], filters: &[&Path], stdin: impl Into<Vec<u8>>) -> Ran {
     let args = args.iter().map(std::ffi::OsStr::new);
     let filters = filters.iter().map(|path| path.as_os_str());
     run([std::ffi::OsStr::new("check")].into_iter().chain(args).chain(filters), stdin)

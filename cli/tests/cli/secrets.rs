@@ -1,13 +1,11 @@
 //! A canary password appears nowhere: not in what is printed, not in what other users of the
 //! machine can see of the process, not in files.
 
-mod common;
-
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use common::{CANARY, Folder, Ran, check, run};
+use crate::common::{CANARY, Folder, Ran, check, run};
 
 #[track_caller]
 fn assert_silent(ran: &Ran, what: &str) {
@@ -83,6 +81,12 @@ fn a_password_typed_as_an_argument_is_not_repeated() {
         &["check", filter, "-p", CANARY],
         &["check", "-i", "plain", filter, "--", CANARY],
         &["check", "--expect", CANARY],
+        &["verify", CANARY],
+        &["verify", filter, CANARY],
+        &["verify", filter, "--format", CANARY],
+        &["build", "-o", "out.hapax", "--false-positive-rate", CANARY, "-"],
+        &["build", "-o", "out.hapax", "--bytes", CANARY, "-"],
+        &["build", "-o", "out.hapax", "--min-count", CANARY, "-"],
         &["info", CANARY],
         &["info", filter, CANARY],
         &["man", CANARY],
