@@ -25,6 +25,7 @@ pub use membership::{
 };
 #[cfg(feature = "screen")]
 pub use screen::{Screen, Verdict};
+pub use store::Words;
 
 /// The traits and types that most programs need.
 pub mod prelude {

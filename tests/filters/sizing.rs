@@ -3,8 +3,7 @@
 
 use hapax::filter::{Buildable, Builder};
 use hapax::{
-    BloomFilter, BuildError, CountingBloomFilter, CuckooFilter, Insert, Membership, Plan, Salt,
-    Shape,
+    BloomFilter, BuildError, CountingBloomFilter, CuckooFilter, Membership, Plan, Salt, Shape,
 };
 
 use crate::support::{self, Subject};
