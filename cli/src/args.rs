@@ -9,6 +9,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::build::BuildArgs;
 use crate::check::CheckArgs;
+use crate::dedup::DedupArgs;
 use crate::exit::{self, Exit};
 use crate::generate::{CompletionsArgs, ManArgs};
 use crate::info::InfoArgs;
@@ -71,6 +72,8 @@ pub(crate) enum Command {
     Info(InfoArgs),
     /// Check a filter, byte by byte and against the lists it was made from
     Verify(VerifyArgs),
+    /// Pass the first sighting of each line, drop repeats
+    Dedup(DedupArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print a manual page

@@ -1,22 +1,24 @@
-//! `hapax info`: what a filter is, how full it is, and where its keys came from.
+//! `hapax info`: what a filter is, how full it is, and where its keys came from; or what a state of
+//! `hapax dedup` has counted.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use hapax::codec::{Encode, FORMAT_VERSION};
+use hapax::codec::{Artefact, DecodeError, Encode, FORMAT_VERSION, FileError, Kind};
 use hapax::{AnyFilter, Digest, HashIdentity, Membership, Restart, math};
 use serde::Serialize;
 
+use crate::dedup::{SavedState, StateInfo};
 use crate::exit::{self, Exit};
 use crate::filters::{self, Opened};
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, shown};
 
 /// Arguments of `hapax info`.
 #[derive(Args, Debug)]
 #[command(after_help = exit::section(exit::SHOWING))]
 pub(crate) struct InfoArgs {
-    /// The filter to describe; without one, the built-in list
+    /// The filter, or state of `hapax dedup`, to describe; without one, the built-in list
     #[arg(value_name = "FILTER")]
     filter: Option<PathBuf>,
     /// Print a JSON object
@@ -65,16 +67,35 @@ struct Info {
 ///
 /// If it cannot be opened, or standard output cannot be written.
 pub(crate) fn run(args: &InfoArgs) -> Result<Exit, Trouble> {
-    let opened = match &args.filter {
-        Some(path) => filters::open(0, path)?,
-        None => filters::open_builtin()?,
+    let Some(path) = &args.filter else {
+        let info = Info::of(filters::open_builtin()?);
+        return print(&info, &info.table(), args.json);
     };
-    let info = Info::of(opened);
+    let file_len = filters::existing_len("FILTER", 0, path)?;
+    match Artefact::load(path) {
+        Ok(artefact) => {
+            let info = Info::of(Opened { name: shown(path), artefact, file_len });
+            print(&info, &info.table(), args.json)
+        }
+        Err(FileError::Decode {
+            source: DecodeError::WrongKind { found: Kind::Replay, .. },
+            ..
+        }) => {
+            let state = SavedState::load(path).map_err(Trouble::new)?;
+            let info = StateInfo::of(&state, file_len);
+            print(&info, &info.table(), args.json)
+        }
+        Err(error) => Err(Trouble::new(error)),
+    }
+}
+
+/// Prints a JSON object, or a table of labels and values.
+fn print(info: &impl Serialize, table: &[(&str, String)], json: bool) -> Result<Exit, Trouble> {
     let mut out = io::stdout().lock();
-    let printed = if args.json {
-        serde_json::to_writer(&mut out, &info).map_err(io::Error::from).and_then(|()| writeln!(out))
+    let printed = if json {
+        serde_json::to_writer(&mut out, info).map_err(io::Error::from).and_then(|()| writeln!(out))
     } else {
-        info.table().iter().try_for_each(|(label, value)| writeln!(out, "{label:<22}{value}"))
+        table.iter().try_for_each(|(label, value)| writeln!(out, "{label:<22}{value}"))
     };
     printed.map_err(|error| Trouble::stdout(&error))?;
     Ok(Exit::Yes)

@@ -16,6 +16,7 @@ mod builtin;
 mod bytes;
 mod check;
 mod commands;
+mod dedup;
 mod exit;
 mod filters;
 mod generate;
@@ -23,7 +24,6 @@ mod harden;
 mod info;
 mod lists;
 mod memory;
-
 mod progress;
 mod rate;
 mod signals;
@@ -64,6 +64,7 @@ fn run() -> Result<Exit, Trouble> {
     match cli.command {
         Command::Build(args) => commands::build(&args, cli.global),
         Command::Check(args) => check::run(&args, cli.global),
+        Command::Dedup(args) => dedup::run(&args, cli.global),
         Command::Info(args) => info::run(&args),
         Command::Verify(args) => commands::verify(&args, cli.global),
         Command::Completions(args) => generate::completions(&args),

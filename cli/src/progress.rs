@@ -1,7 +1,7 @@
 //! The progress bar: on standard error, by bytes of input, so that 100 % is the end of the input
 //! and nothing else.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Read};
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -47,6 +47,11 @@ impl Progress {
     /// Counts bytes of input that are done.
     pub(crate) fn advance(&self, bytes: u64) {
         self.0.inc(bytes);
+    }
+
+    /// Counts what is read through the returned reader.
+    pub(crate) fn wrap<R: Read>(&self, input: R) -> impl Read + use<R> {
+        self.0.wrap_read(input)
     }
 
     /// Prints a line to standard error without tearing the bar.
