@@ -58,25 +58,18 @@ impl Global {
     }
 }
 
-/// The commands.
+/// The commands. What each says of itself stands at its arguments.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Make a filter from lists
     #[command(visible_alias = "create")]
     Build(BuildArgs),
-    /// Tell which passwords are listed
     #[command(visible_alias = "query")]
     Check(CheckArgs),
-    /// Show what a filter is and where it came from
     #[command(visible_alias = "show")]
     Info(InfoArgs),
-    /// Check a filter, byte by byte and against the lists it was made from
     Verify(VerifyArgs),
-    /// Pass the first sighting of each line, drop repeats
     Dedup(DedupArgs),
-    /// Print a completion script for a shell
     Completions(CompletionsArgs),
-    /// Print a manual page
     Man(ManArgs),
 }
 

@@ -11,7 +11,7 @@ use crate::args;
 use crate::exit::{self, Exit, Statuses};
 use crate::trouble::Trouble;
 
-/// Arguments of `hapax completions`.
+/// Print a completion script for a shell
 #[derive(Args, Debug)]
 #[command(after_help = exit::section(exit::SHOWING))]
 pub(crate) struct CompletionsArgs {
@@ -20,7 +20,7 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Arguments of `hapax man`.
+/// Print a manual page
 #[derive(Args, Debug)]
 #[command(after_help = exit::section(exit::SHOWING))]
 pub(crate) struct ManArgs {
@@ -77,7 +77,8 @@ fn page(command: clap::Command, statuses: Statuses) -> io::Result<Vec<u8>> {
     let has_subcommands = command.has_subcommands();
     let has_version = command.get_version().is_some();
     // The help's plain text of the same section gives way to a list.
-    let man = Man::new(command.after_help(""));
+    let release = concat!("hapax ", env!("CARGO_PKG_VERSION"));
+    let man = Man::new(command.after_help("")).source(release);
     let mut page = Vec::new();
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;

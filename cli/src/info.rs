@@ -14,7 +14,7 @@ use crate::exit::{self, Exit};
 use crate::filters::{self, Opened};
 use crate::trouble::{Trouble, shown};
 
-/// Arguments of `hapax info`.
+/// Show what a filter is and where it came from
 #[derive(Args, Debug)]
 #[command(after_help = exit::section(exit::SHOWING))]
 pub(crate) struct InfoArgs {

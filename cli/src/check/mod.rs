@@ -34,7 +34,7 @@ use crate::trouble::{Trouble, shown};
 /// Chunks of fewer rows are not worth waking other threads.
 const PARALLEL_ROWS: usize = 4_096;
 
-/// Arguments of `hapax check`.
+/// Tell which passwords are listed
 ///
 /// Reads one candidate per row from standard input, from files, or at a prompt without echo, and
 /// prints which rows are listed: never the candidate itself. Passwords are no arguments, since

@@ -18,23 +18,18 @@ impl<R: Read> Lines<R> {
         Self { input: BufReader::with_capacity(1 << 16, input), line: Vec::new(), number: 0 }
     }
 
-    /// Number of the line read last, from 1.
-    pub(super) const fn number(&self) -> u64 {
-        self.number
-    }
-
     /// Whether the next line can be had without waiting for input.
     pub(super) fn next_is_here(&self) -> bool {
         self.input.buffer().contains(&b'\n')
     }
 
-    /// The next line without its newline, and otherwise as it came. A last line without newline
-    /// counts.
+    /// The next line and its number, from 1: without its newline, and otherwise as it came. A last
+    /// line without newline counts.
     ///
     /// # Errors
     ///
     /// What the input returns, and `InvalidData` for a line longer than [`MAX_LINE_LEN`].
-    pub(super) fn next(&mut self) -> io::Result<Option<&[u8]>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<(u64, &[u8])>> {
         self.line.clear();
         let limit = MAX_LINE_LEN as u64 + 1;
         let read = self.input.by_ref().take(limit).read_until(b'\n', &mut self.line)?;
@@ -49,7 +44,7 @@ impl<R: Read> Lines<R> {
                 format!("line {}: expected at most {MAX_LINE_LEN} bytes, found more", self.number);
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
-        Ok(Some(&self.line))
+        Ok(Some((self.number, &self.line)))
     }
 }
 
@@ -124,7 +119,7 @@ mod tests {
     fn all(input: &[u8]) -> Vec<Vec<u8>> {
         let mut lines = Lines::new(input);
         let mut found = Vec::new();
-        while let Some(line) = lines.next().unwrap() {
+        while let Some((_, line)) = lines.next().unwrap() {
             found.push(line.to_vec());
         }
         found
@@ -141,7 +136,7 @@ mod tests {
         let mut lines = Lines::new(io::repeat(b'x'));
         assert_eq!(lines.next().unwrap_err().kind(), io::ErrorKind::InvalidData);
         let longest = [vec![b'x'; MAX_LINE_LEN], b"\n".to_vec()].concat();
-        assert_eq!(Lines::new(&longest[..]).next().unwrap().unwrap().len(), MAX_LINE_LEN);
+        assert_eq!(Lines::new(&longest[..]).next().unwrap().unwrap().1.len(), MAX_LINE_LEN);
     }
 
     #[test]

@@ -33,7 +33,7 @@ use crate::progress::Progress;
 use crate::rate;
 use crate::trouble::Trouble;
 
-/// Arguments of `hapax dedup`.
+/// Pass the first sighting of each line, drop repeats.
 ///
 /// Reads lines from standard input and writes the first sighting of each to standard output, in
 /// order. Memory is bounded: the last CAPACITY first sightings are remembered at least. A line that
@@ -102,13 +102,9 @@ pub(crate) fn run(args: &DedupArgs, global: Global) -> Result<Exit, Trouble> {
         if !lines.next_is_here() {
             out.flush().map_err(|error| Trouble::stdout(&error))?;
         }
-        let Some(line) =
-            lines.next().map_err(|error| Trouble::reading("standard input", &error))?
-        else {
-            break;
-        };
-        let line_number = lines.number();
-        let trouble = |what: &str| Trouble::new(format_args!("line {line_number}: {what}"));
+        let next = lines.next().map_err(|error| Trouble::reading("standard input", &error))?;
+        let Some((number, line)) = next else { break };
+        let trouble = |what: &str| Trouble::new(format_args!("line {number}: {what}"));
         let key = id.of(line).map_err(|error| trouble(&error.to_string()))?;
         let verdict = state.admit(key).map_err(|error: InsertError| trouble(&error.to_string()))?;
         if verdict == Verdict::First {
