@@ -75,7 +75,7 @@ impl Id {
                 let mut fields = line.split(|&byte| byte == delimiter);
                 fields.nth(index).ok_or_else(|| MissingField {
                     expected: index + 1,
-                    found: line.iter().filter(|&&byte| byte == delimiter).count() + 1,
+                    found: line.split(|&byte| byte == delimiter).count(),
                 })
             }
         }
