@@ -9,6 +9,8 @@ pub mod hash;
 pub mod math;
 pub mod membership;
 pub mod replay;
+#[cfg(feature = "serde")]
+mod serde;
 mod store;
 
 pub use any::AnyFilter;

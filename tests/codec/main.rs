@@ -1,4 +1,10 @@
 //! The `.hapax` file: what is pinned, what is refused, and what a crash leaves behind.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a premise that fails is a test that fails"
+)]
 
 mod atomic;
 mod doors;
@@ -8,3 +14,5 @@ mod keyed;
 mod malformed;
 mod reseal;
 mod samples;
+#[cfg(feature = "serde")]
+mod serde;
