@@ -11,6 +11,8 @@ pub mod membership;
 pub mod replay;
 #[cfg(feature = "screen")]
 pub mod screen;
+#[cfg(feature = "serde")]
+mod serde;
 mod store;
 
 pub use any::AnyFilter;

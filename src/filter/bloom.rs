@@ -205,7 +205,8 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Insert for BloomFilter<S> {
             return Ok(Seen::Maybe);
         }
         self.ones += new_bits;
-        self.settings.len += 1;
+        // A file may hold any count; one that has reached the end stays there.
+        self.settings.len = self.settings.len.saturating_add(1);
         Ok(Seen::Never)
     }
 
