@@ -6,6 +6,7 @@
 mod builtin;
 mod check;
 mod common;
+mod dedup;
 mod lists;
 mod process;
 #[cfg(target_os = "linux")]
