@@ -5,6 +5,7 @@ use crate::error::Full;
 use crate::filter::{BloomFilter, CountingBloomFilter, CuckooFilter};
 use crate::hash::{HashError, HashIdentity, KeyHash, Salt, SecretKey, Seed};
 use crate::membership::{BatchError, Insert, Membership, Restart, Seen, Stats};
+use crate::store::Words;
 
 /// A filter of whatever kind a file holds.
 ///
@@ -22,7 +23,7 @@ use crate::membership::{BatchError, Insert, Membership, Restart, Seen, Stats};
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum AnyFilter<S = Vec<u64>> {
+pub enum AnyFilter<S = Words> {
     /// A Bloom filter.
     Bloom(BloomFilter<S>),
     /// A counting Bloom filter.

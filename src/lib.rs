@@ -9,6 +9,8 @@ pub mod hash;
 pub mod math;
 pub mod membership;
 pub mod replay;
+#[cfg(feature = "screen")]
+pub mod screen;
 #[cfg(feature = "serde")]
 mod serde;
 mod store;
@@ -23,6 +25,9 @@ pub use membership::{
     BatchError, Insert, InsertError, InsertExt, Membership, MembershipExt, Merge, Remove,
     RemoveExt, Removed, Restart, Seen, Stats,
 };
+#[cfg(feature = "screen")]
+pub use screen::{Screen, Verdict};
+pub use store::Words;
 
 /// The traits and types that most programs need.
 pub mod prelude {

@@ -20,6 +20,7 @@ use crate::any::AnyFilter;
 use crate::codec::{Artefact, Decode, Encode, Provenance};
 use crate::filter::{BloomFilter, CountingBloomFilter, CuckooFilter};
 use crate::replay::{GenerationWindow, ReplayFilter};
+use crate::store::Words;
 
 macro_rules! through_bytes {
     ($($filter:ident),*) => {$(
@@ -34,7 +35,7 @@ macro_rules! through_bytes {
 
         impl<'de, T> Deserialize<'de> for $filter<T>
         where
-            Self: Decode<Vec<u64>>,
+            Self: Decode<Words>,
         {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 deserializer.deserialize_bytes(Bytes(PhantomData))
@@ -58,7 +59,7 @@ fn to_bytes(filter: &impl Encode) -> Vec<u8> {
 /// Takes the bytes of a file that holds an `F`.
 struct Bytes<F>(PhantomData<F>);
 
-impl<'de, F: Decode<Vec<u64>>> Visitor<'de> for Bytes<F> {
+impl<'de, F: Decode<Words>> Visitor<'de> for Bytes<F> {
     type Value = F;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

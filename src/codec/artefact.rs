@@ -11,6 +11,7 @@ use super::provenance::Provenance;
 use super::reader::{self, Sections};
 use super::writer::{self, Section};
 use crate::hash::HashIdentity;
+use crate::store::Words;
 
 /// A filter and where its keys came from: what a `.hapax` file holds.
 ///
@@ -138,7 +139,7 @@ impl<F: Encode> Artefact<F> {
     }
 }
 
-impl<F: Decode<Vec<u64>>> Artefact<F> {
+impl<F: Decode<Words>> Artefact<F> {
     /// Reads a file from a stream to its end, checking everything. Memory grows as bytes arrive.
     ///
     /// # Errors
@@ -177,7 +178,7 @@ impl<F: Decode<Vec<u64>>> Artefact<F> {
         })
     }
 
-    fn checked(sections: Sections<Vec<u64>>) -> Result<Self, DecodeError> {
+    fn checked(sections: Sections<Words>) -> Result<Self, DecodeError> {
         let artefact = Self::assemble(sections)?;
         artefact.filter.check_body()?;
         Ok(artefact)
@@ -255,7 +256,7 @@ pub fn verify(bytes: &[u8]) -> Result<(), DecodeError> {
 /// assert!(CuckooFilter::load(&path)?.contains("alice")?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait Persist: Encode + Decode<Vec<u64>> {
+pub trait Persist: Encode + Decode<Words> {
     /// Writes a file atomically, replacing an older one.
     ///
     /// # Errors
@@ -276,7 +277,7 @@ pub trait Persist: Encode + Decode<Vec<u64>> {
     }
 }
 
-impl<F: Encode + Decode<Vec<u64>>> Persist for F {}
+impl<F: Encode + Decode<Words>> Persist for F {}
 
 impl<F: Encode> Encode for &F {
     fn kind(&self) -> Kind {

@@ -11,10 +11,11 @@ use super::header::{
     ALIGNMENT, Entry, HEADER_LEN, Header, Kind, SectionType, TRAILER_LEN, invalid,
 };
 use crate::hash::HashIdentity;
+use crate::store::Words;
 
-/// Bodies are read in pieces of this many words, so that a length is only believed as far as bytes
-/// arrive.
-const CHUNK_WORDS: usize = 1 << 17;
+/// A body starts with this many words and doubles as bytes arrive, so that a length is only believed
+/// as far as there is something behind it.
+const CHUNK_WORDS: u64 = 1 << 17;
 
 /// The sections of a file in their order, bodies as words in `S`.
 ///
@@ -125,7 +126,7 @@ fn out_of_place(section: SectionType, index: u16, found: &dyn fmt::Display) -> D
 }
 
 /// Reads everything from a stream and checks every byte of it.
-pub(super) fn read(input: &mut impl Read) -> Result<Sections<Vec<u64>>, ReadError> {
+pub(super) fn read(input: &mut impl Read) -> Result<Sections<Words>, ReadError> {
     let mut input = Counted { input, read: 0 };
     let mut bytes = Vec::new();
     input.read_up_to(HEADER_LEN, &mut bytes)?;
@@ -266,25 +267,24 @@ impl<R: Read> Counted<'_, R> {
     }
 
     /// Reads a body, growing as bytes arrive, and checks it.
-    fn words(&mut self, entry: &Entry, file_len: u64) -> Result<Vec<u64>, ReadError> {
-        let out_of_memory = DecodeError::OutOfMemory { byte_len: entry.len };
-        let Ok(total) = usize::try_from(entry.len / 8) else {
-            return Err(out_of_memory.into());
-        };
-        let mut words: Vec<u64> = Vec::new();
-        while words.len() < total {
-            let start = words.len();
-            let more = CHUNK_WORDS.max(start).min(total - start);
-            if words.try_reserve_exact(more).is_err() {
-                return Err(out_of_memory.into());
-            }
-            words.resize(start + more, 0);
-            let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words[start..]);
+    fn words(&mut self, entry: &Entry, file_len: u64) -> Result<Words, ReadError> {
+        let out_of_memory = || DecodeError::OutOfMemory { byte_len: entry.len };
+        let total = entry.len / 8;
+        let mut words = Words::zeroed(total.min(CHUNK_WORDS)).ok_or_else(out_of_memory)?;
+        let mut filled = 0;
+        loop {
+            let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words.as_mut()[filled..]);
             self.fill(bytes, file_len)?;
+            filled = words.as_ref().len();
+            if filled as u64 == total {
+                break;
+            }
+            let more = (filled as u64 * 2).min(total);
+            words = Words::copy_of(words.as_ref(), more).ok_or_else(out_of_memory)?;
         }
-        check(entry, bytemuck::cast_slice(&words))?;
+        check(entry, bytemuck::cast_slice(words.as_ref()))?;
         if cfg!(target_endian = "big") {
-            for word in &mut words {
+            for word in words.as_mut() {
                 *word = u64::from_le(*word);
             }
         }

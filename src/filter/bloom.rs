@@ -20,14 +20,14 @@ use crate::error::{BuildError, Full, Incompatible, require_equal};
 use crate::hash::{HashError, KeyHash, Salt, SecretKey, Seed};
 use crate::math::bloom::{MAX_PROBES, estimated_len, expected_rate, rate_at_fill};
 use crate::membership::{Insert, Membership, Merge, Restart, Seen, Stats};
-use crate::store::{Bits, zeroed};
+use crate::store::{Bits, Words};
 
 /// A Bloom filter: k bits per key in an array of m.
 ///
 /// Bits per key at 1 % / 0.1 % / 2⁻¹⁶: 9.6 / 14.4 / 23.1. An insert and a hit touch k cache
 /// lines, a miss about two. It can be merged and cannot forget.
 ///
-/// `S` holds the words: `Vec<u64>` owns them, `&[u64]` reads a file's body in place.
+/// `S` holds the words: [`Words`] owns them, `&[u64]` reads a file's body in place.
 ///
 /// # Examples
 ///
@@ -41,7 +41,7 @@ use crate::store::{Bits, zeroed};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct BloomFilter<S = Vec<u64>> {
+pub struct BloomFilter<S = Words> {
     settings: Settings,
     bits: Bits<S>,
     num_probes: u32,
@@ -68,7 +68,7 @@ impl Buildable for BloomFilter {
 
     fn allocate(plan: &Plan, settings: sealed::Opaque) -> Result<Self, BuildError> {
         let Shape::Bloom { num_probes } = plan.shape else { unreachable!("planned above") };
-        let words = zeroed(plan.bit_len / 64)
+        let words = Words::zeroed(plan.bit_len / 64)
             .ok_or(BuildError::OutOfMemory { byte_len: plan.byte_len() })?;
         Ok(Self { settings: settings.0, bits: Bits::new(words), num_probes, ones: 0 })
     }

@@ -23,7 +23,7 @@ use crate::error::{BuildError, Full, Incompatible, require_equal};
 use crate::hash::{HashError, KeyHash, Salt, SecretKey, Seed};
 use crate::math::bloom::{MAX_PROBES, estimated_len, expected_rate, rate_at_fill};
 use crate::membership::{Insert, Membership, Merge, Remove, Removed, Restart, Seen, Stats};
-use crate::store::{Counters, zeroed};
+use crate::store::{Counters, Words};
 
 /// A counting Bloom filter: k counters of 4 or 8 bits per key.
 ///
@@ -44,7 +44,7 @@ use crate::store::{Counters, zeroed};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct CountingBloomFilter<S = Vec<u64>> {
+pub struct CountingBloomFilter<S = Words> {
     settings: Settings,
     counters: Counters<S>,
     num_probes: u32,
@@ -104,7 +104,7 @@ impl Buildable for CountingBloomFilter {
         let Shape::Counting { num_probes, counter_bits } = plan.shape else {
             unreachable!("planned above")
         };
-        let words = zeroed(plan.bit_len / 64)
+        let words = Words::zeroed(plan.bit_len / 64)
             .ok_or(BuildError::OutOfMemory { byte_len: plan.byte_len() })?;
         let counters = Counters::new(words, counter_bits);
         Ok(Self { settings: settings.0, counters, num_probes, used: 0, saturated: 0 })

@@ -32,7 +32,7 @@ use crate::math::cuckoo::{
     least_fingerprint_bits, rate_at_load,
 };
 use crate::membership::{Insert, Membership, Remove, Removed, Restart, Seen, Stats};
-use crate::store::{Slots, words_for, zeroed};
+use crate::store::{Slots, Words, words_for};
 
 /// Buckets looked at before an insert gives up. Rarely more than a hundred are, up to a load of
 /// 0.95; the long tail is what lifts the load at the first refusal by about 0.01 over a limit of
@@ -58,7 +58,7 @@ const MAX_SEARCH: usize = 16_384;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct CuckooFilter<S = Vec<u64>> {
+pub struct CuckooFilter<S = Words> {
     settings: Settings,
     slots: Slots<S>,
 }
@@ -162,7 +162,7 @@ impl Buildable for CuckooFilter {
             unreachable!("planned above")
         };
         let words = words_for(buckets, fingerprint_bits)
-            .and_then(zeroed)
+            .and_then(Words::zeroed)
             .ok_or(BuildError::OutOfMemory { byte_len: plan.byte_len() })?;
         Ok(Self { settings: settings.0, slots: Slots::new(words, buckets, fingerprint_bits) })
     }

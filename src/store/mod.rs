@@ -1,6 +1,6 @@
 //! Where the bits lie: plain containers that know nothing of hashing or probability.
 //!
-//! Every container is generic over its words: `Vec<u64>` to own them, `&[u64]` to read a mapped
+//! Every container is generic over its words: [`Words`] to own them, `&[u64]` to read a mapped
 //! file or another buffer in place. In a file the same words are stored little-endian, so the body
 //! of a mapped file *is* the container.
 
@@ -12,4 +12,4 @@ mod words;
 pub(crate) use bits::Bits;
 pub(crate) use counters::Counters;
 pub(crate) use slots::{Slots, words_for};
-pub(crate) use words::zeroed;
+pub use words::Words;

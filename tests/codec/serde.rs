@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::iter;
 
 use hapax::codec::{Artefact, Decode, Encode};
+use hapax::Words;
 use hapax::prelude::*;
 use hapax::replay::{GenerationWindow, ReplayFilter};
 use serde::de::DeserializeOwned;
@@ -14,7 +15,7 @@ use crate::samples::{file, sample};
 
 fn round_trip<F>(name: &str)
 where
-    F: Encode + Decode<Vec<u64>> + Serialize + DeserializeOwned + Debug,
+    F: Encode + Decode<Words> + Serialize + DeserializeOwned + Debug,
 {
     let bytes = (sample(name).make)();
     let filter = Artefact::<F>::from_bytes(&bytes).unwrap().filter;

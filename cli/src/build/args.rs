@@ -1,0 +1,156 @@
+//! The arguments of `hapax build`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use hapax::codec::Existing;
+
+use super::{BuildRequest, FilterKind, Size};
+use crate::exit;
+use crate::lists::{DigestChoice, FormatChoice, Input, Reading};
+use crate::{bytes, rate};
+
+/// Arguments of `hapax build`.
+///
+/// Reads lists of compromised passwords and writes a filter of them. The list is not changed, and
+/// the filter appears whole or not at all.
+///
+/// Rows are passwords, or SHA-1 or NT hashes in hexadecimal with or without ":count". Line ends of
+/// both kinds, byte order marks, blank rows and padding rows are dealt with; a row that is none of
+/// this stops the build and is named by its number and place.
+#[derive(Args, Debug)]
+#[command(after_help = exit::section(exit::DOING))]
+pub(crate) struct BuildArgs {
+    /// Lists to build from, `-` for standard input
+    #[arg(value_name = "LIST", required = true)]
+    lists: Vec<PathBuf>,
+    /// The file to write
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Replace the output if it exists
+    #[arg(short, long)]
+    force: bool,
+    /// What a row is
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    format: FormatChoice,
+    /// Which hash the keys are; by default that of the list, or SHA-1 for plain passwords
+    #[arg(long, value_enum, value_name = "HASH")]
+    digest: Option<DigestChoice>,
+    /// The kind of filter
+    #[arg(long, value_enum, value_name = "KIND", default_value_t)]
+    kind: FilterKind,
+    /// The chance that a good password is refused, such as 1e-5, 0.01%, 1/65536 or 2^-16 [default:
+    /// 2^-16]
+    #[arg(long, value_name = "RATE", value_parser = rate::parse, conflicts_with = "bytes")]
+    false_positive_rate: Option<f64>,
+    /// The most bytes that the filter may take, such as 64M, in place of a rate
+    #[arg(long, value_name = "SIZE", value_parser = bytes::parse)]
+    bytes: Option<u64>,
+    /// Leave out rows counted less often than this
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    min_count: u64,
+    /// Tolerate and count up to so many malformed rows
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    skip_bad: u64,
+    /// What the list is called, to be kept in the file
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    name: String,
+    /// Where the list is from, to be kept in the file
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    source: String,
+    /// The date of the list, to be kept in the file
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    date: String,
+}
+
+impl BuildArgs {
+    /// The lists, as they were named.
+    pub(crate) fn inputs(&self) -> Vec<Input> {
+        self.lists.iter().cloned().map(Input::from).collect()
+    }
+
+    /// What is asked for.
+    pub(crate) fn request(&self) -> BuildRequest {
+        BuildRequest {
+            output: self.output.clone(),
+            reading: Reading {
+                format: self.format,
+                digest: self.digest.map(Into::into),
+                min_count: self.min_count,
+                skip_bad: self.skip_bad,
+            },
+            kind: self.kind,
+            size: match (self.false_positive_rate, self.bytes) {
+                (Some(rate), _) => Size::Rate(rate),
+                (None, Some(bytes)) => Size::Bytes(bytes),
+                (None, None) => Size::default(),
+            },
+            existing: if self.force { Existing::Replace } else { Existing::Refuse },
+            name: self.name.clone(),
+            source: self.source.clone(),
+            date: self.date.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use hapax::screen::PasswordDigest;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: BuildArgs,
+    }
+
+    fn parse(line: &str) -> Result<BuildArgs, clap::Error> {
+        Line::try_parse_from(format!("build {line}").split_whitespace()).map(|line| line.args)
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_help() {
+        let args = parse("list.txt -o out.hapax").unwrap();
+        assert_eq!(args.inputs(), [Input::File("list.txt".into())]);
+        let request = args.request();
+        assert_eq!(request.size, Size::Rate(2f64.powi(-16)));
+        assert_eq!((request.kind, request.existing), (FilterKind::Bloom, Existing::Refuse));
+        assert_eq!(request.reading.format, FormatChoice::Auto);
+        assert_eq!((request.reading.digest, request.reading.skip_bad), (None, 0));
+    }
+
+    #[test]
+    fn every_option_reaches_the_request() {
+        let args = parse(
+            "a - -o out -f --format hashes --digest nt --kind cuckoo --bytes 64M --min-count 10 \
+             --skip-bad 3 --name n --source s --date d",
+        );
+        let args = args.unwrap();
+        assert_eq!(args.inputs(), [Input::File("a".into()), Input::Stdin]);
+        let request = args.request();
+        assert_eq!((request.kind, request.existing), (FilterKind::Cuckoo, Existing::Replace));
+        assert_eq!(request.size, Size::Bytes(64 << 20));
+        assert_eq!(request.reading.digest, Some(PasswordDigest::Nt));
+        assert_eq!(request.reading.format, FormatChoice::Hashes);
+        assert_eq!((request.reading.min_count, request.reading.skip_bad), (10, 3));
+        assert_eq!([request.name, request.source, request.date], ["n", "s", "d"]);
+        let args = parse("a -o out --false-positive-rate 1/100").unwrap();
+        assert_eq!(args.request().size, Size::Rate(0.01));
+    }
+
+    #[test]
+    fn contradictions_and_omissions_are_refused() {
+        for line in [
+            "-o out",
+            "a",
+            "a -o out --bytes 1M --false-positive-rate 0.1",
+            "a -o out --false-positive-rate 2",
+            "a -o out --bytes 1MB",
+            "a -o out --kind fuse",
+        ] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
+}

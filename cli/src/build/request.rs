@@ -1,0 +1,68 @@
+//! What a build is asked for.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use hapax::codec::Existing;
+
+use crate::lists::Reading;
+
+/// What to build, and where to.
+#[derive(Clone, Debug)]
+pub(crate) struct BuildRequest {
+    /// The file to write.
+    pub(crate) output: PathBuf,
+    /// How the lists are read.
+    pub(crate) reading: Reading,
+    /// The kind of filter.
+    pub(crate) kind: FilterKind,
+    /// What fixes its size, beside the number of keys.
+    pub(crate) size: Size,
+    /// What to do if the output exists.
+    pub(crate) existing: Existing,
+    /// What the list is called.
+    pub(crate) name: String,
+    /// Where the list is from.
+    pub(crate) source: String,
+    /// The date of the list.
+    pub(crate) date: String,
+}
+
+/// The kinds of filter that a list can be made into.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FilterKind {
+    /// Any rate, can be merged
+    #[default]
+    Bloom,
+    /// Keys can be taken out; four times the size
+    Counting,
+    /// Keys can be taken out; the smallest at low rates
+    Cuckoo,
+}
+
+impl fmt::Display for FilterKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bloom => "Bloom filter",
+            Self::Counting => "counting Bloom filter",
+            Self::Cuckoo => "cuckoo filter",
+        })
+    }
+}
+
+/// What fixes the size of a filter, beside the number of keys.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Size {
+    /// The highest rate of false positives.
+    Rate(f64),
+    /// The most bytes of its payload.
+    Bytes(u64),
+}
+
+impl Default for Size {
+    /// 2⁻¹⁶: 1.5 wrong refusals in 100,000 changes.
+    fn default() -> Self {
+        Self::Rate(2f64.powi(-16))
+    }
+}

@@ -1,0 +1,151 @@
+//! `hapax verify`: does a filter hold what it promises?
+//!
+//! First every byte of the file is checked. Then, against a list, every row is asked for: none may
+//! be missed.
+
+mod args;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use hapax::codec::{Artefact, DecodeError, FileError};
+use hapax::screen::PasswordDigest;
+use hapax::{AnyFilter, Digest, HashIdentity, Membership};
+
+pub(crate) use self::args::VerifyArgs;
+use crate::build::grouped;
+use crate::exit::Exit;
+use crate::lists::{self, Input, OpenList, Reading};
+use crate::trouble::{Trouble, shown};
+
+/// What is to be verified.
+#[derive(Clone, Debug)]
+pub(crate) struct VerifyRequest {
+    /// The filter.
+    pub(crate) filter: PathBuf,
+    /// How the lists are read. `digest` and `min_count` come from the filter.
+    pub(crate) reading: Reading,
+}
+
+/// What was found. (What cannot be read at all is a [`Trouble`].)
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Verified {
+    filter: PathBuf,
+    /// Rows asked for; `None` if there was no list.
+    pub(crate) against: Option<Against>,
+}
+
+/// What asking for every row of the lists found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Against {
+    /// Rows asked for.
+    pub(crate) checked: u64,
+    /// Rows that the filter denies.
+    pub(crate) missed: u64,
+    /// Rows that gave nothing to ask for: blank, padding, under the filter's minimum, tolerated.
+    pub(crate) skipped: u64,
+    /// The first row that was missed: its list, number and offset.
+    pub(crate) first_missed: Option<(Input, u64, u64)>,
+}
+
+impl Verified {
+    /// 0 if every promise holds, 1 if one is broken.
+    pub(crate) fn exit(&self) -> Exit {
+        match &self.against {
+            Some(against) if against.missed > 0 => Exit::No,
+            _ => Exit::Yes,
+        }
+    }
+}
+
+impl fmt::Display for Verified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: every checksum is right", shown(&self.filter))?;
+        let Some(against) = &self.against else { return Ok(()) };
+        write!(f, "\n  checked {}, missed {}", grouped(against.checked), grouped(against.missed))?;
+        if against.skipped > 0 {
+            write!(f, ", skipped {}", grouped(against.skipped))?;
+        }
+        if let Some((name, number, offset)) = &against.first_missed {
+            write!(
+                f,
+                "\n  first missed: {name}: row {number} at byte {offset}. The filter was not made \
+                 from this list, or not from all of it: build it again"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Checks a filter and, if there are any, asks it for every row of the lists.
+///
+/// # Errors
+///
+/// If the filter is damaged or cannot be read, if it cannot be asked for rows of lists, and as
+/// [`lists::read_all`].
+pub(crate) fn run(
+    request: &VerifyRequest,
+    lists: Vec<OpenList>,
+    progress: &dyn Fn(u64),
+) -> Result<Verified, Trouble> {
+    let path = &request.filter;
+    if lists.is_empty() {
+        check_file(path)?;
+        return Ok(Verified { filter: path.clone(), against: None });
+    }
+    let artefact = Artefact::<AnyFilter>::load(path).map_err(Trouble::new)?;
+    let reading = Reading {
+        digest: Some(digest_of(path, &artefact.filter)?),
+        min_count: artefact.provenance.min_count,
+        ..request.reading
+    };
+    let mut against = Against::default();
+    let read = lists::read_all(lists, reading, progress, |name, row| {
+        against.checked += 1;
+        if !artefact.filter.contains_hash(row.hash) {
+            against.missed += 1;
+            if against.first_missed.is_none() {
+                against.first_missed = Some((name.clone(), row.number, row.offset));
+            }
+        }
+        Ok(())
+    })?;
+    against.skipped = read.counts.skipped();
+    if against.checked == 0 {
+        return Err(Trouble::new(
+            "no row of the lists could be asked for, so nothing was verified",
+        ));
+    }
+    Ok(Verified { filter: path.clone(), against: Some(against) })
+}
+
+/// Checks every byte of a file, whatever kind of artefact it holds.
+fn check_file(path: &Path) -> Result<(), Trouble> {
+    match Artefact::<AnyFilter>::load(path) {
+        Ok(_) => Ok(()),
+        // Not one filter but something made of filters.
+        Err(FileError::Decode { source: DecodeError::WrongKind { .. }, .. }) => {
+            let bytes =
+                std::fs::read(path).map_err(|error| Trouble::reading(shown(path), &error))?;
+            hapax::codec::verify(&bytes)
+                .map_err(|error| Trouble::new(format_args!("{}: {error}", shown(path))))
+        }
+        Err(error) => Err(Trouble::new(error)),
+    }
+}
+
+/// Which hash the filter's keys are.
+fn digest_of(path: &Path, filter: &AnyFilter) -> Result<PasswordDigest, Trouble> {
+    match filter.seed().identity() {
+        HashIdentity::Uniform(Digest::Sha1) => Ok(PasswordDigest::Sha1),
+        HashIdentity::Uniform(Digest::Nt) => Ok(PasswordDigest::Nt),
+        _ => Err(Trouble::new(format_args!(
+            "{}: expected a filter of SHA-1 or NT hashes, found one of other keys: it was not made \
+             from a list of passwords, and cannot be verified against one",
+            shown(path)
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

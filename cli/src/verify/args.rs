@@ -1,0 +1,69 @@
+//! The arguments of `hapax verify`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::VerifyRequest;
+use crate::exit;
+use crate::lists::{FormatChoice, Input, Reading};
+
+/// Arguments of `hapax verify`.
+///
+/// Checks every byte of a filter against its checksums and, with --against, asks it for every row
+/// of the list it was built from: none may be missed.
+#[derive(Args, Debug)]
+#[command(after_help = exit::section(exit::VERIFY))]
+pub(crate) struct VerifyArgs {
+    /// The filter
+    #[arg(value_name = "FILTER")]
+    filter: PathBuf,
+    /// A list whose every row must be in the filter, `-` for standard input; may be repeated
+    #[arg(long, value_name = "LIST")]
+    against: Vec<PathBuf>,
+    /// What a row of the list is
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    format: FormatChoice,
+    /// Tolerate and count up to so many malformed rows
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    skip_bad: u64,
+}
+
+impl VerifyArgs {
+    /// The lists, as they were named.
+    pub(crate) fn inputs(&self) -> Vec<Input> {
+        self.against.iter().cloned().map(Input::from).collect()
+    }
+
+    /// What is asked for.
+    pub(crate) fn request(&self) -> VerifyRequest {
+        VerifyRequest {
+            filter: self.filter.clone(),
+            reading: Reading { format: self.format, skip_bad: self.skip_bad, ..Reading::default() },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: VerifyArgs,
+    }
+
+    #[test]
+    fn every_option_reaches_the_request() {
+        let line = "verify f.hapax --against a --against - --format plain --skip-bad 2";
+        let args = Line::try_parse_from(line.split(' ')).unwrap().args;
+        assert_eq!(args.inputs(), [Input::File("a".into()), Input::Stdin]);
+        let request = args.request();
+        assert_eq!(request.filter, PathBuf::from("f.hapax"));
+        assert_eq!((request.reading.format, request.reading.skip_bad), (FormatChoice::Plain, 2));
+        assert!(Line::try_parse_from(["verify"]).is_err());
+    }
+}

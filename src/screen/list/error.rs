@@ -1,0 +1,172 @@
+//! What can be wrong with a list. No error carries content of a row.
+
+use std::{fmt, io};
+
+use super::super::digest::{NotUtf8, PasswordDigest};
+
+/// Why a row could not be had.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ListError {
+    /// The input could not be read. Rows before it came out; what follows is unknown.
+    Read {
+        /// Bytes read before it.
+        offset: u64,
+        /// Why.
+        source: io::Error,
+    },
+    /// A row is malformed. Reading can go on with the next one.
+    Row(BadRow),
+}
+
+/// A malformed row: where it is, and what is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BadRow {
+    /// Its number, from 1, blank rows included.
+    pub number: u64,
+    /// Where it starts, in bytes from the start of the input.
+    pub offset: u64,
+    /// What is wrong.
+    pub fault: RowFault,
+}
+
+/// What is wrong with a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RowFault {
+    /// It is longer than the limit.
+    TooLong {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// It does not start with a hash.
+    NoHash {
+        /// The hash expected.
+        expected: PasswordDigest,
+    },
+    /// It has a hash of the other kind.
+    OtherDigest {
+        /// The hash expected.
+        expected: PasswordDigest,
+        /// The hash that has so many digits.
+        found: PasswordDigest,
+    },
+    /// What follows the hash is not a colon and a count.
+    Count,
+    /// It is not UTF-8, so it has no NT hash.
+    NotUtf8,
+}
+
+impl fmt::Display for ListError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read { offset, source } => {
+                write!(f, "the list could not be read beyond byte {offset}: {source}")
+            }
+            Self::Row(row) => row.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ListError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Read { source, .. } => Some(source),
+            Self::Row(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for BadRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "row {} at byte {}: {}", self.number, self.offset, self.fault)
+    }
+}
+
+impl std::error::Error for BadRow {}
+
+impl fmt::Display for RowFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong { limit } => write!(
+                f,
+                "expected at most {limit} bytes, found more: remove the row if it is no password; \
+                 its line end may be missing"
+            ),
+            Self::NoHash { expected } => write!(
+                f,
+                "expected {} hexadecimal digits ({expected}), found something else: correct the \
+                 row, or read the list as plain passwords if it is one",
+                expected.hex_digits()
+            ),
+            Self::OtherDigest { expected, found } => write!(
+                f,
+                "expected {} hexadecimal digits ({expected}), found {}: this is the length of \
+                 {found}; a list holds hashes of one kind",
+                expected.hex_digits(),
+                found.hex_digits()
+            ),
+            Self::Count => f.write_str(
+                "expected a colon and a count after the hash, such as :3 or :2,203, found \
+                 something else: correct the row",
+            ),
+            Self::NotUtf8 => NotUtf8.fmt(f),
+        }
+    }
+}
+
+/// Why the shape of a list cannot be told from its beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DetectError {
+    /// There is no row but blank ones.
+    Empty,
+    /// Some rows are hashes and others are not, or hashes of another kind.
+    Mixed {
+        /// The first row that is a hash.
+        hash_row: u64,
+        /// The kind of that hash.
+        digest: PasswordDigest,
+        /// The first row that is not a hash of that kind.
+        other_row: u64,
+    },
+    /// It is text in UTF-16.
+    Utf16,
+    /// It is compressed.
+    Compressed {
+        /// By what.
+        format: &'static str,
+    },
+    /// Its lines end in a lone carriage return.
+    CarriageReturns,
+}
+
+impl fmt::Display for DetectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str(
+                "expected rows, found none: a filter of an empty list would find every password \
+                 unlisted",
+            ),
+            Self::Mixed { hash_row, digest, other_row } => write!(
+                f,
+                "row {hash_row} looks like a hash ({digest}) and row {other_row} does not: say \
+                 whether the list holds plain passwords or hashes"
+            ),
+            Self::Utf16 => f.write_str(
+                "expected bytes or UTF-8, found text in UTF-16: convert it, for example with \
+                 iconv -f UTF-16 -t UTF-8",
+            ),
+            Self::Compressed { format } => {
+                write!(f, "expected a text file, found {format} data: decompress it first")
+            }
+            Self::CarriageReturns => f.write_str(
+                "expected lines that end in \\n or \\r\\n, found lone \\r: convert it, for example \
+                 with tr '\\r' '\\n'",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for DetectError {}

@@ -1,0 +1,133 @@
+//! The two shapes of lists, and telling them apart.
+
+use std::fmt;
+
+use super::super::digest::PasswordDigest;
+use super::error::DetectError;
+use super::row::{split_hash, strip_line_end, strip_mark};
+
+/// How many bytes from the start [`ListFormat::detect`] should be shown.
+pub const SAMPLE_LEN: usize = 64 * 1024;
+
+/// What the rows of a list are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ListFormat {
+    /// A row is a password: bytes, not text. It is hashed with this digest.
+    Plain(PasswordDigest),
+    /// A row is the hash of a password in hexadecimal, with or without `:count`.
+    Hashes(PasswordDigest),
+}
+
+impl ListFormat {
+    /// Which hash the keys are.
+    #[must_use]
+    pub const fn digest(self) -> PasswordDigest {
+        match self {
+            Self::Plain(digest) | Self::Hashes(digest) => digest,
+        }
+    }
+
+    /// Tells the shape of a list from its beginning, the first [`SAMPLE_LEN`] bytes or all.
+    ///
+    /// All rows hashes of one length: hashes. No row a hash: plain, to be hashed with `plain`.
+    /// Blank rows do not count, nor does the last row of a full sample, which may be cut.
+    ///
+    /// # Errors
+    ///
+    /// [`DetectError`] for anything else. A guess could lose every row: hashes read as passwords
+    /// give a filter that knows no password at all.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use hapax::screen::PasswordDigest::{Nt, Sha1};
+    /// use hapax::screen::list::ListFormat;
+    /// let sample = b"8846F7EAEE8FB117AD06BDD830B7586C:10434004\r\n";
+    /// assert_eq!(ListFormat::detect(sample, Sha1)?, ListFormat::Hashes(Nt));
+    /// assert_eq!(ListFormat::detect(b"123456\npassword\n", Sha1)?, ListFormat::Plain(Sha1));
+    /// # Ok::<(), hapax::screen::list::DetectError>(())
+    /// ```
+    pub fn detect(sample: &[u8], plain: PasswordDigest) -> Result<Self, DetectError> {
+        refuse_foreign(sample)?;
+        let mut first_hash: Option<(u64, PasswordDigest)> = None;
+        let mut first_plain: Option<u64> = None;
+        for (number, row) in (1..).zip(whole_rows(sample)) {
+            let row = strip_mark(strip_line_end(row)).0;
+            if row.is_empty() {
+                continue;
+            }
+            match (digest_of_shape(row), first_hash) {
+                (Some(digest), None) => first_hash = Some((number, digest)),
+                (Some(digest), Some((_, first))) if digest == first => {}
+                (Some(_), Some((hash_row, digest))) => {
+                    return Err(DetectError::Mixed { hash_row, digest, other_row: number });
+                }
+                (None, _) => first_plain = first_plain.or(Some(number)),
+            }
+            if let (Some((hash_row, digest)), Some(other_row)) = (first_hash, first_plain) {
+                return Err(DetectError::Mixed { hash_row, digest, other_row });
+            }
+        }
+        match (first_hash, first_plain) {
+            (Some((_, digest)), _) => Ok(Self::Hashes(digest)),
+            (None, Some(_)) => Ok(Self::Plain(plain)),
+            (None, None) => Err(DetectError::Empty),
+        }
+    }
+}
+
+impl fmt::Display for ListFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plain(digest) => write!(f, "plain passwords, hashed with {digest}"),
+            Self::Hashes(digest) => write!(f, "{digest} hashes"),
+        }
+    }
+}
+
+/// The rows of a sample, without the last one if it may be cut (unless it is the only one).
+fn whole_rows(sample: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let whole = match sample.iter().rposition(|&byte| byte == b'\n') {
+        Some(end) if sample.len() >= SAMPLE_LEN => &sample[..end],
+        _ => sample,
+    };
+    whole.split(|&byte| byte == b'\n')
+}
+
+/// The digest whose rows look like this one: its number of digits, and nothing but a count after.
+fn digest_of_shape(row: &[u8]) -> Option<PasswordDigest> {
+    let (digits, count) = split_hash(row);
+    let of_length = |digest: &PasswordDigest| digits.len() == digest.hex_digits();
+    let digest = [PasswordDigest::Sha1, PasswordDigest::Nt].into_iter().find(of_length)?;
+    (digits.iter().all(u8::is_ascii_hexdigit) && count.is_none_or(|count| count.is_ok()))
+        .then_some(digest)
+}
+
+/// Refuses what would read as one list of nonsense passwords.
+fn refuse_foreign(sample: &[u8]) -> Result<(), DetectError> {
+    const COMPRESSED: [(&str, &[u8]); 5] = [
+        ("gzip", &[0x1f, 0x8b, 0x08]),
+        ("zstd", &[0x28, 0xb5, 0x2f, 0xfd]),
+        ("xz", &[0xfd, b'7', b'z', b'X', b'Z', 0]),
+        ("zip", b"PK\x03\x04"),
+        ("7z", &[b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c]),
+    ];
+    /// Follows `BZh` and the level: π, as the format has it.
+    const BZIP2_BLOCK: &[u8] = &[0x31, 0x41, 0x59, 0x26, 0x53, 0x59];
+
+    if let Some((format, _)) = COMPRESSED.iter().find(|(_, magic)| sample.starts_with(magic)) {
+        return Err(DetectError::Compressed { format });
+    }
+    if sample.starts_with(b"BZh") && sample.get(4..).is_some_and(|s| s.starts_with(BZIP2_BLOCK)) {
+        return Err(DetectError::Compressed { format: "bzip2" });
+    }
+    if sample.starts_with(&[0xff, 0xfe]) || sample.starts_with(&[0xfe, 0xff]) {
+        return Err(DetectError::Utf16);
+    }
+    let one_line = strip_line_end(sample);
+    if one_line.contains(&b'\r') && !one_line.contains(&b'\n') {
+        return Err(DetectError::CarriageReturns);
+    }
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! Reading lists of compromised passwords, of any length, in constant memory.
+//!
+//! ```text
+//!  bytes ──▶ lines ──────────────▶ rows ─────────────▶ Row { hash, count, number, offset }
+//!            one buffer, wiped     plain:  the password
+//!            split at \n           hashes: 40 or 32 hex digits [":" count]
+//!            less one \r, one BOM
+//! ```
+//!
+//! A row that is lost is a breached password that is accepted later, so nothing is skipped in
+//! silence: every row comes out as a [`Row`], as an error with its number, offset and fault, or in
+//! a count of [`ListTotals`]. What lists look like in the field, and what is done about it:
+//!
+//! | found | done |
+//! |---|---|
+//! | `\r\n`, no newline after the last row | one `\n`, then one `\r` are taken off; nothing else is trimmed: a password may end in spaces |
+//! | blank rows | skipped and counted; the empty password never becomes listed by accident |
+//! | a UTF-8 byte order mark on *any* row (files written in blocks, files put together) | taken off and counted |
+//! | digits in either case | read |
+//! | counts as `2,203`, or beyond 64 bits | read; saturate |
+//! | a count of 0 (padding of range queries) | skipped and counted: such a row is made up |
+//! | hashes of another length, foreign digits, a bad count | an error; reading can go on after it |
+//! | Latin-1, NUL, any bytes in a plain row | kept: a row is bytes, not text |
+//! | a carriage return inside a plain row | kept, and counted: the file may be one of lone `\r` |
+//! | rows beyond the limit (64 KiB) | an error, however long; they are never cut |
+//! | UTF-16, compressed data, lone `\r` as line end, two shapes in one file | [`ListFormat::detect`] names them |
+//!
+//! A mark is taken off plain rows too, although it could be part of a password: nobody can type
+//! one, while lists put together from files with marks are common, and in them the row after each
+//! seam would be lost.
+//!
+//! Errors carry no content, not even the head of a row: what was taken for a hash may be a
+//! password.
+
+mod error;
+mod format;
+mod lines;
+mod reader;
+mod row;
+
+pub use error::{BadRow, DetectError, ListError, RowFault};
+pub use format::{ListFormat, SAMPLE_LEN};
+pub use reader::{DEFAULT_ROW_LIMIT, ListReader, ListTotals};
+pub use row::Row;
+
+#[cfg(test)]
+mod tests;

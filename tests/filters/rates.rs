@@ -1,0 +1,202 @@
+//! Measured false positive rates, two-sided, with fixed keys.
+//!
+//! Two checks each: strangers reported, against the rate the filter gives for itself (binomial);
+//! and its fill, against what the formula expects of so many keys.
+
+use hapax::filter::{Buildable, Builder};
+use hapax::math::{bloom, cuckoo};
+use hapax::{
+    BloomFilter, CountingBloomFilter, CuckooFilter, Digest, Insert, KeyHash, Membership, Salt, Seed,
+};
+
+use crate::support::statistics::{assert_close, assert_rate};
+use crate::support::{Shape, Subject};
+
+const RATES: [f64; 3] = [1e-1, 1e-2, 1e-4];
+const SIZES: [u64; 3] = [1_000, 100_000, 1_000_000];
+
+/// Enough strangers for a few hundred false positives, and for a million answers.
+fn trials(rate: f64) -> u64 {
+    ((400.0 / rate) as u64).max(1_000_000)
+}
+
+fn filled<F: Buildable + Insert>(
+    builder: &Builder<F>,
+    members: impl Iterator<Item = KeyHash>,
+) -> F {
+    let mut filter = builder.build().unwrap();
+    for member in members {
+        let _ = filter.insert_hash(member).unwrap();
+    }
+    filter
+}
+
+fn false_positives(filter: &impl Subject, strangers: impl Iterator<Item = KeyHash>) -> u64 {
+    strangers.filter(|&stranger| filter.contains_hash(stranger)).count() as u64
+}
+
+/// Fills to the capacity and checks the rate; `extra` is the variance of the formula's rate.
+fn check_rate<F: Buildable + Subject>(
+    builder: &Builder<F>,
+    shape: Shape,
+    extra: impl Fn(&F) -> f64,
+) -> F {
+    let plan = builder.plan().unwrap();
+    let filter = filled(builder, shape.members(plan.capacity));
+    let what = format!("{shape:?} {plan:?}");
+    let trials = trials(plan.false_positive_rate);
+    let found = false_positives(&filter, shape.strangers(trials));
+    assert_rate(&what, found, trials, filter.false_positive_rate(), extra(&filter));
+    filter
+}
+
+/// Checks the share of cells in use against the occupancy formula.
+fn check_fill(filter: &impl Subject, cells: u64, num_probes: u32) {
+    let stats = filter.stats();
+    let (m, n) = (cells as f64, stats.capacity as f64);
+    let expected = bloom::expected_fill(m, num_probes, n);
+    let deviation = bloom::fill_variance(m, num_probes, n).sqrt();
+    assert_close(&format!("fill of {stats:?}"), stats.fill_ratio, expected, deviation);
+}
+
+/// Variance of a cuckoo filter's rate about [`cuckoo::rate_at_load`]: a stranger is one of
+/// C = buckets · (2^f − 1) / 2 pairs of a fingerprint and its two buckets, and n keys thrown into
+/// them occupy a share of variance e^−λ (1 − (1 + λ) e^−λ) / C, λ = n/C.
+fn cuckoo_variance(filter: &CuckooFilter) -> f64 {
+    let fingerprints = 2f64.powi(filter.fingerprint_bits().cast_signed()) - 1.0;
+    let pairs = filter.buckets() as f64 * fingerprints / 2.0;
+    let mean = filter.stats().len as f64 / pairs;
+    let empty = (-mean).exp();
+    empty * (1.0 - (1.0 + mean) * empty) / pairs
+}
+
+fn sized<F: Buildable>(builder: Builder<F>, keys: u64, rate: f64) -> Builder<F> {
+    builder.capacity(keys).false_positive_rate(rate)
+}
+
+#[test]
+fn bloom_rate_and_fill_are_as_computed() {
+    for (rate, keys) in RATES.iter().flat_map(|&rate| SIZES.map(|keys| (rate, keys))) {
+        let builder = sized(BloomFilter::builder(), keys, rate);
+        let filter = check_rate(&builder, Shape::Random, |_| 0.0);
+        check_fill(&filter, filter.bit_len(), filter.num_probes());
+    }
+}
+
+#[test]
+fn counting_rate_and_fill_are_as_computed() {
+    for (rate, keys) in RATES.iter().flat_map(|&rate| SIZES.map(|keys| (rate, keys))) {
+        let builder = sized(CountingBloomFilter::builder(), keys, rate);
+        let filter = check_rate(&builder, Shape::Random, |_| 0.0);
+        let counters = filter.stats().bit_len / u64::from(filter.counter_bits());
+        check_fill(&filter, counters, filter.num_probes());
+        assert_eq!(filter.saturated(), 0, "distinct keys do not saturate 4-bit counters");
+    }
+}
+
+#[test]
+fn cuckoo_rate_and_fill_are_as_computed() {
+    for (rate, keys) in RATES.iter().flat_map(|&rate| SIZES.map(|keys| (rate, keys))) {
+        let builder = sized(CuckooFilter::builder(), keys, rate);
+        let filter = check_rate(&builder, Shape::Random, cuckoo_variance);
+        let load = keys as f64 / (filter.buckets() * cuckoo::SLOTS_PER_BUCKET) as f64;
+        assert!((filter.stats().fill_ratio - load).abs() < 1e-12, "the load is exact");
+        assert!(load > 0.94, "{load}");
+    }
+}
+
+#[test]
+fn structured_keys_are_reported_at_the_same_rate() {
+    for shape in [Shape::Sequential, Shape::BitReversed, Shape::SharedPrefix] {
+        for rate in [0.03, 0.001] {
+            check_rate(&sized(BloomFilter::builder(), 20_000, rate), shape, |_| 0.0);
+            check_rate(&sized(CountingBloomFilter::builder(), 20_000, rate), shape, |_| 0.0);
+            check_rate(&sized(CuckooFilter::builder(), 20_000, rate), shape, cuckoo_variance);
+        }
+    }
+}
+
+/// Short fingerprints are where the usual formula fails; 4 bits at 38 %.
+#[test]
+fn cuckoo_of_short_fingerprints_is_reported_at_the_rate_of_the_formula() {
+    for bits in 4..=8 {
+        for (keys, salt) in [(500, 1), (1_903, 2), (4_999, 3)] {
+            let builder = sized(CuckooFilter::builder(), keys, 0.9).fingerprint_bits(bits);
+            let builder = builder.salt(Salt::new(salt));
+            let filter = check_rate(&builder, Shape::Random, cuckoo_variance);
+            let formula = cuckoo::rate_at_load(bits, filter.load_factor());
+            assert!((filter.false_positive_rate() - formula).abs() < 1e-12);
+        }
+    }
+}
+
+/// Half full, past its capacity and after removals, the rate is the one the filter states.
+#[test]
+fn stated_rate_follows_the_fill() {
+    let strangers = || Shape::Random.strangers(300_000);
+    let check = |what: &str, filter: &CountingBloomFilter| {
+        let found = false_positives(filter, strangers());
+        assert_rate(what, found, 300_000, filter.false_positive_rate(), 0.0);
+    };
+    let builder = sized(CountingBloomFilter::builder(), 20_000, 0.01);
+    let builder = builder.past_capacity(hapax::PastCapacity::Degrade);
+    let mut filter = filled(&builder, Shape::Random.members(10_000));
+    check("half full", &filter);
+    for key in Shape::Random.members(40_000).skip(10_000) {
+        let _ = filter.insert_hash(key).unwrap();
+    }
+    check("twice the capacity", &filter);
+    let estimate = filter.stats().estimated_len;
+    assert!((estimate / 40_000.0 - 1.0).abs() < 0.02, "{estimate}");
+    for key in Shape::Random.members(40_000).skip(5_000) {
+        let _ = filter.try_remove(key);
+    }
+    check("a quarter full again", &filter);
+}
+
+/// A hash whose top 7 bits are `group`: what a key group of 128 holds.
+fn in_group(hash: KeyHash, group: u8) -> KeyHash {
+    let mut bytes = hash.to_bytes();
+    bytes[0] = group << 1 | bytes[0] & 1;
+    KeyHash::from_uniform(&bytes)
+}
+
+/// The bits that chose a key group are not used again inside it. Reused, they would put all of
+/// the group's keys into a 128th of the table.
+#[test]
+fn rate_within_one_key_group_is_the_rate_everywhere() {
+    fn check<F: Buildable + Subject>(builder: Builder<F>, extra: impl Fn(&F) -> f64) {
+        for group in [0, 1, 85, 127] {
+            let builder = sized(builder.clone(), 50_000, 0.01).seed(Seed::uniform(Digest::Sha1));
+            let members = Shape::Random.members(50_000).map(|hash| in_group(hash, group));
+            let filter = filled(&builder, members);
+            let strangers = Shape::Random.strangers(500_000).map(|hash| in_group(hash, group));
+            let found = false_positives(&filter, strangers);
+            let rate = filter.false_positive_rate();
+            assert_rate(&format!("group {group}"), found, 500_000, rate, extra(&filter));
+        }
+    }
+    check(BloomFilter::builder(), |_| 0.0);
+    check(CountingBloomFilter::builder(), |_| 0.0);
+    check(CuckooFilter::builder(), cuckoo_variance);
+}
+
+/// Two generations of a window, of the same keys and different salts, err independently: both
+/// report a stranger at the product of their rates.
+#[test]
+fn false_positives_under_different_salts_are_independent() {
+    fn check<F: Buildable + Subject>(builder: Builder<F>) {
+        let generation = |salt| {
+            let builder = sized(builder.clone(), 20_000, 0.05).salt(Salt::new(salt));
+            filled(&builder, Shape::Sequential.members(20_000))
+        };
+        let (one, other) = (generation(7), generation(8));
+        let strangers = Shape::Sequential.strangers(1_000_000);
+        let by_both = strangers.filter(|&key| one.contains_hash(key) && other.contains_hash(key));
+        let rate = one.false_positive_rate() * other.false_positive_rate();
+        assert_rate("both", by_both.count() as u64, 1_000_000, rate, 0.0);
+    }
+    check(BloomFilter::builder());
+    check(CountingBloomFilter::builder());
+    check(CuckooFilter::builder());
+}
