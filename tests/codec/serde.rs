@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 use std::iter;
 
-use hapax::codec::{Artefact, Decode, Encode};
 use hapax::Words;
+use hapax::codec::{Artefact, Decode, Encode};
 use hapax::prelude::*;
 use hapax::replay::{GenerationWindow, ReplayFilter};
 use serde::de::DeserializeOwned;
