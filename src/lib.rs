@@ -11,6 +11,8 @@ pub mod membership;
 pub mod replay;
 #[cfg(feature = "screen")]
 pub mod screen;
+#[cfg(feature = "serde")]
+mod serde;
 mod store;
 
 pub use any::AnyFilter;
@@ -36,3 +38,8 @@ pub mod prelude {
         Membership, MembershipExt, Merge, PastCapacity, Remove, RemoveExt, Removed, Seed, Seen,
     };
 }
+
+/// The code blocks of `FORMAT.md`, run as doctests.
+#[cfg(doctest)]
+#[doc = include_str!("../FORMAT.md")]
+struct FormatDoctests;

@@ -28,12 +28,16 @@ pub trait Membership {
     /// What hashes keys for this filter.
     fn seed(&self) -> &Seed;
 
-    /// Adds the secret key of a filter that was opened locked.
+    /// Adds the secret key of a filter that was opened locked. What is provided serves filters that
+    /// never are.
     ///
     /// # Errors
     ///
     /// As [`Seed::unlock`].
-    fn unlock(&mut self, key: SecretKey) -> Result<(), HashError>;
+    fn unlock(&mut self, key: SecretKey) -> Result<(), HashError> {
+        let _ = key;
+        Err(HashError::NotKeyed)
+    }
 
     /// Whether the key of this hash may be a member. `false` is certain.
     #[must_use]

@@ -77,7 +77,7 @@ pub trait Decode<S>: Sized {
 pub struct SaveOptions {
     /// What to do if the file exists.
     pub existing: Existing,
-    /// Who may read the new file.
+    /// Who may read the file.
     pub readers: Readers,
 }
 
@@ -87,14 +87,16 @@ pub enum Existing {
     /// Leave it and return [`FileError::Exists`]. The default.
     #[default]
     Refuse,
-    /// Replace it, atomically: a reader sees the old file or the new one.
+    /// Replace it, atomically: a reader sees the old file or the new one. Of a symbolic link what
+    /// it points to is replaced, and the link stays.
     Replace,
 }
 
-/// Who may read a new file.
+/// Who may read the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Readers {
-    /// Whoever the process's umask lets, as for any new file. The default.
+    /// Whoever may read the file that is replaced; for a new one, whoever the process's umask lets.
+    /// The default.
     #[default]
     Umask,
     /// The owner alone (0600 on Unix): whoever holds a filter can test guesses against it.
@@ -185,8 +187,8 @@ impl<F: Decode<Words>> Artefact<F> {
 
 impl<'a, F: Decode<&'a [u64]>> Artefact<F> {
     /// Reads a file in place: the filter borrows its words from `bytes`, such as a mapped file.
-    /// Costs microseconds whatever the size, and checks header, section table and lengths; run
-    /// [`verify`] on the same bytes to check the rest.
+    /// Costs microseconds whatever the size, and checks everything but the body, which it does not
+    /// look at: run [`verify`] on the same bytes for that.
     ///
     /// # Errors
     ///
@@ -218,16 +220,19 @@ impl<F> Artefact<F> {
         if !F::KINDS.contains(&found) {
             return Err(DecodeError::WrongKind { expected: F::EXPECTED, found });
         }
-        let provenance = sections.take_small(SectionType::Provenance, 0)?;
-        let provenance = Provenance::decode(&provenance)?;
         let filter = F::decode(&mut sections, 0)?;
+        let provenance = Provenance::decode(&sections.take_small(SectionType::Provenance, 0)?)?;
         sections.finish()?;
         Ok(Self { filter, provenance })
     }
 }
 
 /// Checks every byte of a file in memory, whatever it holds and whether or not its secret key is
-/// at hand: header, table, lengths, every checksum, all padding. 10 GB/s and no allocation.
+/// at hand: header, table, lengths, every checksum, all padding. As fast as memory is read.
+///
+/// It proves that the bytes are those that were written. That the parameters describe a filter is
+/// for [`Artefact::open`] to say, and that the counts in them are those of the body for
+/// [`Artefact::from_bytes`].
 ///
 /// # Errors
 ///

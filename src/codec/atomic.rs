@@ -18,24 +18,37 @@ pub(super) fn write(
     if existing == Existing::Refuse && path.symlink_metadata().is_ok() {
         return Err(FileError::exists(path));
     }
-    let folder = folder_of(path);
     let at_path = |error| FileError::io(path, error);
+    let target = target_of(path).map_err(at_path)?;
+    let folder = folder_of(&target);
 
     let mut temporary = temporary_file(&folder, readers).map_err(at_path)?;
+    if readers == Readers::Umask {
+        keep_permissions(&target, temporary.as_file()).map_err(at_path)?;
+    }
     let mut out = BufWriter::new(temporary.as_file_mut());
     content(&mut out).and_then(|()| out.flush()).map_err(at_path)?;
     drop(out);
     temporary.as_file().sync_all().map_err(at_path)?;
     let persisted = match existing {
-        Existing::Replace => temporary.persist(path),
+        Existing::Replace => temporary.persist(&target),
         // Another process may have made the file since it was looked for.
-        Existing::Refuse => temporary.persist_noclobber(path),
+        Existing::Refuse => temporary.persist_noclobber(&target),
     };
     persisted.map_err(|error| match error.error.kind() {
         io::ErrorKind::AlreadyExists => FileError::exists(path),
         _ => FileError::io(path, error.error),
     })?;
     sync_folder(&folder).map_err(at_path)
+}
+
+/// The file that a path names through symbolic links: the link stays, and what it points to is
+/// replaced. A link that leads nowhere is itself replaced.
+fn target_of(path: &Path) -> io::Result<PathBuf> {
+    match path.canonicalize() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(path.to_owned()),
+        target => target,
+    }
 }
 
 fn folder_of(path: &Path) -> PathBuf {
@@ -69,6 +82,21 @@ fn temporary_file(folder: &Path, readers: Readers) -> io::Result<NamedTempFile> 
     #[cfg(not(unix))]
     let _ = readers;
     builder.tempfile_in(folder)
+}
+
+/// Gives the new file the permissions of the one it replaces, so that a file closed to others is
+/// not opened to them by the next save.
+#[cfg(unix)]
+fn keep_permissions(replaced: &Path, new: &File) -> io::Result<()> {
+    match std::fs::metadata(replaced) {
+        Ok(old) if old.is_file() => new.set_permissions(old.permissions()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+fn keep_permissions(_: &Path, _: &File) -> io::Result<()> {
+    Ok(())
 }
 
 /// Makes the rename durable. Folders cannot be opened for this elsewhere.

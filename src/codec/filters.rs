@@ -47,10 +47,14 @@ impl Params {
         out
     }
 
-    /// Reads the section of a filter.
+    /// Takes the section of a filter.
     pub(crate) fn take<S>(sections: &mut Sections<S>, index: u16) -> Result<Self, DecodeError> {
         let bytes = sections.take_small(SectionType::Params, index)?;
-        let mut fields = Fields::new("parameters", &bytes);
+        Self::decode(&bytes, sections)
+    }
+
+    fn decode<S>(bytes: &[u8], sections: &Sections<S>) -> Result<Self, DecodeError> {
+        let mut fields = Fields::new("parameters", bytes);
         let kind = Kind::from_code(fields.u16()?.into())?;
         if sections.kind().is_filter() && sections.kind() != kind {
             return Err(invalid("kind in the parameters", sections.kind().to_string(), kind));
@@ -78,6 +82,34 @@ impl Params {
             return Err(invalid("capacity", "1 or more", 0));
         }
         Ok(Self { kind, settings, per_key, counter_bits, first, second })
+    }
+
+    /// Checks that the filters of two indices were built alike, as the generations of a window are.
+    pub(crate) fn require_alike<S: AsRef<[u64]>>(
+        sections: &Sections<S>,
+        first: u16,
+        second: u16,
+    ) -> Result<(), DecodeError> {
+        let shape = |index| -> Result<String, DecodeError> {
+            let params = Self::decode(sections.peek_small(SectionType::Params, index)?, sections)?;
+            Ok(params.shape(sections.peek_words(index)?.as_ref().len()))
+        };
+        let (expected, found) = (shape(first)?, shape(second)?);
+        if expected == found {
+            return Ok(());
+        }
+        Err(invalid("generations, which must be built alike", expected, found))
+    }
+
+    /// What two filters that were built alike agree on, as a text to compare and to show.
+    fn shape(&self, words: usize) -> String {
+        let Settings { capacity, past_capacity, .. } = &self.settings;
+        let (kind, per_key, counter_bits) = (self.kind, self.per_key, self.counter_bits);
+        let buckets = if kind == Kind::Cuckoo { self.first } else { 0 };
+        format!(
+            "{kind} for {capacity} keys ({past_capacity:?}; {per_key}, {counter_bits}, {buckets}; \
+             {words} words)"
+        )
     }
 
     fn require(&self, kind: Kind, expected: &'static str) -> Result<(), DecodeError> {

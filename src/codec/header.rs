@@ -23,6 +23,8 @@ pub(super) const TRAILER_LEN: u64 = 16;
 pub(super) const ALIGNMENT: u64 = 64;
 /// Bounds what the table can make a reader allocate; a window of two generations has 7 sections.
 pub(super) const MAX_SECTIONS: u32 = 64;
+/// Sections other than bodies are short.
+const MAX_SMALL_LEN: u64 = 1 << 20;
 
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -154,9 +156,24 @@ pub(super) struct Header {
     pub(super) checksum: u64,
 }
 
-/// The next multiple of [`ALIGNMENT`]; `None` on overflow.
-pub(super) fn aligned(offset: u64) -> Option<u64> {
-    offset.checked_next_multiple_of(ALIGNMENT)
+impl Entry {
+    /// Where the section ends.
+    fn end(&self) -> Result<u64, DecodeError> {
+        let limit = match self.section {
+            SectionType::Body if !self.len.is_multiple_of(8) => {
+                return Err(invalid("length of the body", "a multiple of 8", self.len));
+            }
+            SectionType::Body => u64::MAX,
+            _ => MAX_SMALL_LEN,
+        };
+        if self.len > limit {
+            return Err(invalid("section length", format!("at most {limit}"), self.len));
+        }
+        // Room for padding and trailer, so that no later sum can overflow.
+        let end = self.offset.checked_add(self.len);
+        end.filter(|&end| end < u64::MAX - ALIGNMENT - TRAILER_LEN)
+            .ok_or_else(|| invalid("section length", "less than the file", self.len))
+    }
 }
 
 impl Header {
@@ -278,21 +295,17 @@ impl Header {
             let index = fields.u16()?;
             fields.reserved(4)?;
             let (offset, len, checksum) = (fields.u64()?, fields.u64()?, fields.u64()?);
-            let expected = aligned(end);
-            if expected != Some(offset) {
-                let expected = expected.map_or_else(String::new, |offset| offset.to_string());
-                return Err(invalid("section offset", expected, offset));
+            let expected = end.next_multiple_of(ALIGNMENT);
+            if offset != expected {
+                return Err(invalid("section offset", expected.to_string(), offset));
             }
-            let Some(next) = offset.checked_add(len) else {
-                return Err(invalid("section length", "less than the file", len));
-            };
-            end = next;
-            entries.push(Entry { section, index, offset, len, checksum });
+            let entry = Entry { section, index, offset, len, checksum };
+            end = entry.end()?;
+            entries.push(entry);
         }
-        let expected = aligned(end).and_then(|end| end.checked_add(TRAILER_LEN));
-        if expected != Some(self.file_len) {
-            let expected = expected.map_or_else(String::new, |len| len.to_string());
-            return Err(invalid("file length", expected, self.file_len));
+        let expected = end.next_multiple_of(ALIGNMENT) + TRAILER_LEN;
+        if self.file_len != expected {
+            return Err(invalid("file length", expected.to_string(), self.file_len));
         }
         Ok(entries)
     }

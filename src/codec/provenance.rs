@@ -3,8 +3,12 @@
 use super::error::DecodeError;
 use super::reader::Fields;
 
+/// Bytes of a text in a file; four of them stay far below the limit of a section.
+const MAX_TEXT_LEN: usize = 1 << 16;
+
 /// Where the keys of a filter came from, for those who must show which list they use and how old
-/// it is. All of it is optional, and none of it changes an answer.
+/// it is. All of it is optional, and none of it changes an answer. A file keeps the first 64 KiB of
+/// each text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Provenance {
     /// What the list is called.
@@ -60,10 +64,10 @@ impl Provenance {
             rows_duplicate: fields.u64()?,
             rows_skipped: fields.u64()?,
             set_digest: fields.u128()?,
-            name: fields.string()?,
-            source: fields.string()?,
-            date: fields.string()?,
-            tool: fields.string()?,
+            name: fields.string(MAX_TEXT_LEN)?,
+            source: fields.string(MAX_TEXT_LEN)?,
+            date: fields.string(MAX_TEXT_LEN)?,
+            tool: fields.string(MAX_TEXT_LEN)?,
         };
         fields.finish()?;
         Ok(provenance)
@@ -72,6 +76,5 @@ impl Provenance {
 
 /// The text, cut to what a reader accepts.
 fn shortened(text: &str) -> &str {
-    const MAX_TEXT_LEN: usize = 1 << 16;
     &text[..text.floor_char_boundary(MAX_TEXT_LEN)]
 }

@@ -1,5 +1,7 @@
 //! Reading: bytes to sections. One parser, two doors: copying from a stream, and in place.
 
+use std::collections::VecDeque;
+use std::fmt;
 use std::io::{self, Read};
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -15,15 +17,22 @@ use crate::store::Words;
 /// as far as there is something behind it.
 const CHUNK_WORDS: u64 = 1 << 17;
 
-/// Sections other than bodies are short.
-const MAX_SMALL_LEN: u64 = 1 << 20;
-
-/// The sections of a file, bodies as words in `S`.
+/// The sections of a file in their order, bodies as words in `S`.
+///
+/// They are taken front to back: each kind has one order of sections, so that one content has one
+/// form in bytes.
 #[derive(Debug)]
 pub struct Sections<S> {
     kind: Kind,
     identity: HashIdentity,
-    parts: Vec<(SectionType, u16, Content<S>)>,
+    parts: VecDeque<Part<S>>,
+}
+
+#[derive(Debug)]
+struct Part<S> {
+    section: SectionType,
+    index: u16,
+    content: Content<S>,
 }
 
 #[derive(Debug)]
@@ -41,7 +50,7 @@ impl<S> Sections<S> {
         self.identity
     }
 
-    /// Takes the bytes of a section that is not a body.
+    /// Takes the bytes of the next section, which is not a body.
     pub(crate) fn take_small(
         &mut self,
         section: SectionType,
@@ -49,38 +58,71 @@ impl<S> Sections<S> {
     ) -> Result<Vec<u8>, DecodeError> {
         match self.take(section, index)? {
             Content::Small(bytes) => Ok(bytes),
-            Content::Words(_) => Err(missing(section)),
+            Content::Words(_) => Err(out_of_place(section, index, &"a body")),
         }
     }
 
-    /// Takes the words of a body.
+    /// Takes the words of the next section, a body.
     pub(crate) fn take_words(&mut self, index: u16) -> Result<S, DecodeError> {
         match self.take(SectionType::Body, index)? {
             Content::Words(words) => Ok(words),
-            Content::Small(_) => Err(missing(SectionType::Body)),
+            Content::Small(_) => Err(out_of_place(SectionType::Body, index, &"bytes")),
         }
     }
 
     fn take(&mut self, section: SectionType, index: u16) -> Result<Content<S>, DecodeError> {
-        let place = self.parts.iter().position(|(s, i, _)| (*s, *i) == (section, index));
-        place.map(|place| self.parts.remove(place).2).ok_or_else(|| missing(section))
+        match self.parts.pop_front() {
+            Some(part) if (part.section, part.index) == (section, index) => Ok(part.content),
+            Some(part) => Err(out_of_place(section, index, &part)),
+            None => Err(out_of_place(section, index, &"the end")),
+        }
+    }
+
+    /// The bytes of a section that is not a body, wherever it is, left in place.
+    pub(super) fn peek_small(
+        &self,
+        section: SectionType,
+        index: u16,
+    ) -> Result<&[u8], DecodeError> {
+        match self.peek(section, index)? {
+            Content::Small(bytes) => Ok(bytes),
+            Content::Words(_) => Err(out_of_place(section, index, &"a body")),
+        }
+    }
+
+    /// The words of a body, wherever it is, left in place.
+    pub(super) fn peek_words(&self, index: u16) -> Result<&S, DecodeError> {
+        match self.peek(SectionType::Body, index)? {
+            Content::Words(words) => Ok(words),
+            Content::Small(_) => Err(out_of_place(SectionType::Body, index, &"bytes")),
+        }
+    }
+
+    fn peek(&self, section: SectionType, index: u16) -> Result<&Content<S>, DecodeError> {
+        let mut parts = self.parts.iter();
+        parts
+            .find(|part| (part.section, part.index) == (section, index))
+            .map(|part| &part.content)
+            .ok_or_else(|| out_of_place(section, index, &"none"))
     }
 
     /// Checks that every section was taken: one that nobody asked for is not of this kind.
     pub(crate) fn finish(&self) -> Result<(), DecodeError> {
-        match self.parts.first() {
+        match self.parts.front() {
             None => Ok(()),
-            Some((section, index, _)) => Err(invalid(
-                "section table",
-                "only sections of this kind",
-                format_args!("{} {index}", section.name()),
-            )),
+            Some(part) => Err(invalid("section table", "no more sections", part)),
         }
     }
 }
 
-fn missing(section: SectionType) -> DecodeError {
-    invalid("section table", format!("a {} section", section.name()), "none")
+impl<S> fmt::Display for Part<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.section.name(), self.index)
+    }
+}
+
+fn out_of_place(section: SectionType, index: u16, found: &dyn fmt::Display) -> DecodeError {
+    invalid("section table", format!("{} {index} next", section.name()), found)
 }
 
 /// Reads everything from a stream and checks every byte of it.
@@ -92,17 +134,17 @@ pub(super) fn read(input: &mut impl Read) -> Result<Sections<Words>, ReadError> 
     let table = input.exactly(header.table_len(), header.file_len)?;
     let entries = header.decode_table(&table)?;
 
-    let mut parts = Vec::with_capacity(entries.len());
+    let mut parts = VecDeque::with_capacity(entries.len());
     for entry in &entries {
         input.padding(entry.offset, header.file_len)?;
         let content = if entry.section == SectionType::Body {
             Content::Words(input.words(entry, header.file_len)?)
         } else {
-            let bytes = input.exactly(small_len(entry)?, header.file_len)?;
+            let bytes = input.exactly(entry.len, header.file_len)?;
             check(entry, &bytes)?;
             Content::Small(bytes)
         };
-        parts.push((entry.section, entry.index, content));
+        parts.push_back(Part { section: entry.section, index: entry.index, content });
     }
     input.padding(header.file_len - TRAILER_LEN, header.file_len)?;
     let trailer = input.exactly(TRAILER_LEN, header.file_len)?;
@@ -115,42 +157,36 @@ pub(super) fn read(input: &mut impl Read) -> Result<Sections<Words>, ReadError> 
     Ok(Sections { kind: header.kind, identity: header.identity, parts })
 }
 
-/// Finds the sections of bytes that stay where they are; bodies are not looked at.
+/// Finds the sections of bytes that stay where they are. Everything is checked but the bodies,
+/// which are not looked at.
 pub(super) fn open(bytes: &[u8]) -> Result<Sections<&[u64]>, DecodeError> {
     let (header, entries) = layout(bytes)?;
-    let mut parts = Vec::with_capacity(entries.len());
+    let mut parts = VecDeque::with_capacity(entries.len());
     for entry in &entries {
         let content = section_bytes(bytes, entry);
         let content = if entry.section == SectionType::Body {
             if cfg!(target_endian = "big") {
                 return Err(DecodeError::BigEndian);
             }
-            check_word_len(entry)?;
             let words = bytemuck::try_cast_slice(content).map_err(|_| DecodeError::Unaligned)?;
             Content::Words(words)
         } else {
-            small_len(entry)?;
             check(entry, content)?;
             Content::Small(content.to_vec())
         };
-        parts.push((entry.section, entry.index, content));
+        parts.push_back(Part { section: entry.section, index: entry.index, content });
     }
     Ok(Sections { kind: header.kind, identity: header.identity, parts })
 }
 
 /// Checks every byte, in place.
 pub(super) fn verify(bytes: &[u8]) -> Result<(), DecodeError> {
-    let (header, entries) = layout(bytes)?;
-    let mut end = HEADER_LEN + header.table_len();
-    for entry in &entries {
-        check_padding(between(bytes, end, entry.offset))?;
-        check(entry, section_bytes(bytes, entry))?;
-        end = entry.offset + entry.len;
-    }
-    check_padding(between(bytes, end, header.file_len - TRAILER_LEN))
+    let (_, entries) = layout(bytes)?;
+    entries.iter().try_for_each(|entry| check(entry, section_bytes(bytes, entry)))
 }
 
-/// Header, table, length and trailer of bytes in memory.
+/// Everything of bytes in memory that is not inside a section: header, table, length, padding and
+/// trailer, each checked.
 fn layout(bytes: &[u8]) -> Result<(Header, Vec<Entry>), DecodeError> {
     let header = Header::decode(bytes)?;
     let found = bytes.len() as u64;
@@ -167,6 +203,12 @@ fn layout(bytes: &[u8]) -> Result<(Header, Vec<Entry>), DecodeError> {
     if found > expected {
         return Err(DecodeError::TrailingBytes { expected });
     }
+    let mut end = HEADER_LEN + header.table_len();
+    for entry in &entries {
+        check_padding(between(bytes, end, entry.offset))?;
+        end = entry.offset + entry.len;
+    }
+    check_padding(between(bytes, end, expected - TRAILER_LEN))?;
     header.check_trailer(between(bytes, expected - TRAILER_LEN, expected))?;
     Ok((header, entries))
 }
@@ -195,20 +237,6 @@ fn check_padding(bytes: &[u8]) -> Result<(), DecodeError> {
     Err(DecodeError::Reserved { part: "padding between sections" })
 }
 
-fn small_len(entry: &Entry) -> Result<u64, DecodeError> {
-    if entry.len <= MAX_SMALL_LEN {
-        return Ok(entry.len);
-    }
-    Err(invalid("section length", format!("at most {MAX_SMALL_LEN}"), entry.len))
-}
-
-fn check_word_len(entry: &Entry) -> Result<(), DecodeError> {
-    if entry.len.is_multiple_of(8) {
-        return Ok(());
-    }
-    Err(invalid("length of the body", "a multiple of 8", entry.len))
-}
-
 /// A stream and how far it was read.
 struct Counted<'a, R> {
     input: &'a mut R,
@@ -222,7 +250,7 @@ impl<R: Read> Counted<'_, R> {
         Ok(())
     }
 
-    /// Reads `len` bytes, at most [`MAX_SMALL_LEN`].
+    /// Reads the bytes of the table or of a section that the table has bounded.
     fn exactly(&mut self, len: u64, file_len: u64) -> Result<Vec<u8>, ReadError> {
         let mut out = Vec::new();
         self.read_up_to(len, &mut out)?;
@@ -240,7 +268,6 @@ impl<R: Read> Counted<'_, R> {
 
     /// Reads a body, growing as bytes arrive, and checks it.
     fn words(&mut self, entry: &Entry, file_len: u64) -> Result<Words, ReadError> {
-        check_word_len(entry)?;
         let out_of_memory = || DecodeError::OutOfMemory { byte_len: entry.len };
         let total = entry.len / 8;
         let mut words = Words::zeroed(total.min(CHUNK_WORDS)).ok_or_else(out_of_memory)?;
@@ -340,8 +367,11 @@ impl<'a> Fields<'a> {
     }
 
     /// A UTF-8 string after its length.
-    pub(crate) fn string(&mut self) -> Result<String, DecodeError> {
+    pub(crate) fn string(&mut self, max_len: usize) -> Result<String, DecodeError> {
         let len = self.u32()? as usize;
+        if len > max_len {
+            return Err(invalid(self.part, format!("texts of at most {max_len} bytes"), len));
+        }
         let bytes = self.bytes(len)?;
         String::from_utf8(bytes.to_vec()).map_err(|_| invalid(self.part, "UTF-8", "other bytes"))
     }

@@ -205,6 +205,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Insert for BloomFilter<S> {
             return Ok(Seen::Maybe);
         }
         self.ones += new_bits;
+        // A file may hold any count; one that has reached the end stays there.
         self.settings.len = self.settings.len.saturating_add(1);
         Ok(Seen::Never)
     }

@@ -298,6 +298,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Insert for CountingBloomFilter<S> {
                 self.store(position, old, old + 1);
             }
         }
+        // A file may hold any count; one that has reached the end stays there.
         self.settings.len = self.settings.len.saturating_add(1);
         Ok(seen)
     }

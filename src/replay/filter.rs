@@ -130,12 +130,12 @@ impl<W: Insert> ReplayFilter<W> {
         let rate = self.window.false_positive_rate();
         Ok(match self.window.insert_unique_hash(hash)? {
             Seen::Never => {
-                self.counts.passed += 1;
+                self.counts.passed = self.counts.passed.saturating_add(1);
                 self.counts.estimated_lost += rate / (1.0 - rate);
                 Verdict::First
             }
             Seen::Maybe => {
-                self.counts.dropped += 1;
+                self.counts.dropped = self.counts.dropped.saturating_add(1);
                 Verdict::Probable
             }
         })

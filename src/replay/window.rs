@@ -15,7 +15,9 @@
 
 use crate::any::AnyFilter;
 use crate::codec::invalid;
-use crate::codec::{Decode, DecodeError, Encode, Fields, Kind, Section, SectionType, Sections};
+use crate::codec::{
+    Decode, DecodeError, Encode, Fields, Kind, Params, Section, SectionType, Sections,
+};
 use crate::error::{BuildError, Full};
 use crate::filter::{Buildable, Builder, Plan};
 use crate::hash::{HashError, HashIdentity, KeyHash, Salt, SecretKey, Seed};
@@ -121,7 +123,7 @@ fn combined_rate(a: f64, b: f64) -> f64 {
 
 impl<F: Restart> GenerationWindow<F> {
     fn rotate(&mut self) {
-        self.generation += 1;
+        self.generation = self.generation.wrapping_add(1);
         std::mem::swap(&mut self.current, &mut self.previous);
         self.current.restart(Salt::new(self.first_salt.wrapping_add(self.generation)));
         self.filled = 0;
@@ -150,7 +152,7 @@ impl<F: Membership> Membership for GenerationWindow<F> {
         let (current, previous) = (self.current.stats(), self.previous.stats());
         Stats {
             capacity: self.capacity,
-            len: current.len + previous.len,
+            len: current.len.saturating_add(previous.len),
             estimated_len: current.estimated_len + previous.estimated_len,
             fill_ratio: f64::midpoint(current.fill_ratio, previous.fill_ratio),
             false_positive_rate: self.false_positive_rate(),
@@ -198,11 +200,12 @@ impl<F: Encode> Encode for GenerationWindow<F> {
     }
 }
 
-impl<S, F: Decode<S> + Restart> Decode<S> for GenerationWindow<F> {
+impl<S: AsRef<[u64]>, F: Decode<S> + Restart> Decode<S> for GenerationWindow<F> {
     const KINDS: &'static [Kind] = &[Kind::Window];
     const EXPECTED: &'static str = "a window of generations";
 
     fn decode(sections: &mut Sections<S>, index: u16) -> Result<Self, DecodeError> {
+        Params::require_alike(sections, index, index + 1)?;
         let current = F::decode(sections, index)?;
         let previous = F::decode(sections, index + 1)?;
         let state = sections.take_small(SectionType::Window, index)?;
@@ -220,15 +223,7 @@ impl<S, F: Decode<S> + Restart> Decode<S> for GenerationWindow<F> {
                 found,
             ));
         }
-        let (filling, full) = (current.stats(), previous.stats());
-        if filling.capacity != full.capacity {
-            return Err(invalid(
-                "capacities of the generations",
-                filling.capacity.to_string(),
-                full.capacity,
-            ));
-        }
-        let (filled, capacity) = (filling.len, filling.capacity);
+        let Stats { len: filled, capacity, .. } = current.stats();
         Ok(Self { current, previous, filled, capacity, generation, first_salt })
     }
 

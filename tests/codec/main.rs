@@ -1,0 +1,18 @@
+//! The `.hapax` file: what is pinned, what is refused, and what a crash leaves behind.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a premise that fails is a test that fails"
+)]
+
+mod atomic;
+mod doors;
+mod flips;
+mod golden;
+mod keyed;
+mod malformed;
+mod reseal;
+mod samples;
+#[cfg(feature = "serde")]
+mod serde;

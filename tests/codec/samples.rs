@@ -1,0 +1,216 @@
+//! One small filter of every kind and shape, made without chance: the golden files are these.
+
+use hapax::codec::{Artefact, Encode, Provenance};
+use hapax::prelude::*;
+use hapax::replay::{GenerationWindow, ReplayFilter};
+use hapax::{Digest, Salt, SecretKey};
+use sha1::{Digest as _, Sha1};
+
+use crate::doors::{self, Doors};
+
+/// A file and how to ask it.
+pub(crate) struct Sample {
+    pub(crate) name: &'static str,
+    pub(crate) doors: Doors,
+    pub(crate) make: fn() -> Vec<u8>,
+    pub(crate) hash: fn(u32) -> KeyHash,
+    /// How many of the keys 0, 1, 2, ... must be answered *maybe*.
+    pub(crate) members: u32,
+}
+
+pub(crate) const SAMPLES: [Sample; 13] = [
+    Sample { name: "bloom", doors: doors::BLOOM, make: bloom, hash: xxh3, members: 40 },
+    Sample { name: "bloom-empty", doors: doors::ANY, make: empty, hash: xxh3, members: 0 },
+    Sample { name: "bloom-sha1", doors: doors::ANY, make: uniform, hash: sha1, members: 50 },
+    Sample {
+        name: "counting-4",
+        doors: doors::COUNTING,
+        make: counting_4,
+        hash: xxh3,
+        members: 20,
+    },
+    Sample { name: "counting-8", doors: doors::ANY, make: counting_8, hash: xxh3_42, members: 30 },
+    Sample { name: "cuckoo-8", doors: doors::CUCKOO, make: cuckoo_8, hash: xxh3, members: 60 },
+    Sample { name: "cuckoo-13", doors: doors::ANY, make: cuckoo_13, hash: xxh3, members: 50 },
+    Sample { name: "cuckoo-32", doors: doors::ANY, make: cuckoo_32, hash: xxh3, members: 30 },
+    Sample { name: "cuckoo-keyed", doors: doors::CUCKOO, make: keyed, hash: siphash, members: 40 },
+    Sample { name: "window-bloom", doors: doors::WINDOW, make: window, hash: xxh3, members: 0 },
+    Sample {
+        name: "window-counting",
+        doors: doors::WINDOW,
+        make: window_counting,
+        hash: xxh3,
+        members: 25,
+    },
+    Sample { name: "replay-cuckoo", doors: doors::REPLAY, make: replay, hash: xxh3, members: 0 },
+    Sample {
+        name: "replay-whole",
+        doors: doors::REPLAY_WHOLE,
+        make: replay_whole,
+        hash: xxh3,
+        members: 40,
+    },
+];
+
+/// The sample of that name.
+pub(crate) fn sample(name: &str) -> &'static Sample {
+    SAMPLES.iter().find(|sample| sample.name == name).unwrap()
+}
+
+/// The text of key `index`.
+pub(crate) fn key(index: u32) -> String {
+    format!("key {index}")
+}
+
+pub(crate) const SECRET: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+
+fn xxh3(index: u32) -> KeyHash {
+    Seed::new(0).hash(&key(index)).unwrap()
+}
+
+fn xxh3_42(index: u32) -> KeyHash {
+    Seed::new(42).hash(&key(index)).unwrap()
+}
+
+fn siphash(index: u32) -> KeyHash {
+    Seed::secret(SecretKey::new(SECRET)).hash(&key(index)).unwrap()
+}
+
+fn sha1(index: u32) -> KeyHash {
+    let digest = Sha1::digest(key(index));
+    KeyHash::from_uniform(digest.first_chunk().unwrap())
+}
+
+/// Inserts the keys of a range, each once.
+pub(crate) fn fill(filter: &mut impl Insert, hash: fn(u32) -> KeyHash, keys: std::ops::Range<u32>) {
+    for index in keys {
+        let _ = filter.insert_unique_hash(hash(index)).unwrap();
+    }
+}
+
+/// A file without provenance.
+pub(crate) fn file(filter: impl Encode) -> Vec<u8> {
+    Artefact { filter, provenance: Provenance::default() }.to_bytes()
+}
+
+fn bloom() -> Vec<u8> {
+    let mut filter = BloomFilter::builder().capacity(40).false_positive_rate(0.02).build().unwrap();
+    fill(&mut filter, xxh3, 0..40);
+    file(filter)
+}
+
+fn empty() -> Vec<u8> {
+    file(BloomFilter::builder().capacity(5).false_positive_rate(0.1).build().unwrap())
+}
+
+fn uniform() -> Vec<u8> {
+    let builder = BloomFilter::builder().capacity(50).false_positive_rate(0.01);
+    let mut filter = builder.seed(Seed::uniform(Digest::Sha1)).build().unwrap();
+    let mut set_digest = 0u128;
+    for hash in (0..50).map(sha1) {
+        let _ = filter.insert_hash(hash).unwrap();
+        set_digest = set_digest.wrapping_add(u128::from_be_bytes(hash.to_bytes()));
+    }
+    let provenance = Provenance {
+        name: "Fifty keys".into(),
+        source: "tests/codec/samples.rs".into(),
+        date: "2026-01-31".into(),
+        tool: "hapax – test".into(),
+        min_count: 2,
+        rows_read: 60,
+        rows_added: 50,
+        rows_duplicate: 7,
+        rows_skipped: 3,
+        set_digest,
+    };
+    Artefact { filter, provenance }.to_bytes()
+}
+
+fn counting_4() -> Vec<u8> {
+    let builder = CountingBloomFilter::builder().capacity(60).false_positive_rate(0.05);
+    let mut filter = builder.salt(Salt::new(7)).build().unwrap();
+    fill(&mut filter, xxh3, 0..30);
+    // Two keys fill their counters, and ten keys are taken out again.
+    for index in [3, 4].repeat(15) {
+        let _ = filter.insert_hash(xxh3(index)).unwrap();
+    }
+    for index in 20..30 {
+        let _ = filter.remove_hash(xxh3(index));
+    }
+    file(filter)
+}
+
+fn counting_8() -> Vec<u8> {
+    let builder = CountingBloomFilter::builder().capacity(25).false_positive_rate(0.03);
+    let builder = builder.counter_bits(8).seed(Seed::new(42)).salt(Salt::new(u64::MAX));
+    let mut filter = builder.past_capacity(PastCapacity::Degrade).build().unwrap();
+    fill(&mut filter, xxh3_42, 0..30);
+    for _ in 0..100 {
+        let _ = filter.insert_hash(xxh3_42(9)).unwrap();
+    }
+    file(filter)
+}
+
+fn cuckoo_of(bits: u32, salt: u64, keys: u32) -> CuckooFilter {
+    let builder = CuckooFilter::builder().capacity(keys.into()).false_positive_rate(0.5);
+    let builder = builder.fingerprint_bits(bits).salt(Salt::new(salt));
+    let mut filter = builder.build().unwrap();
+    fill(&mut filter, xxh3, 0..keys);
+    filter
+}
+
+fn cuckoo_8() -> Vec<u8> {
+    file(cuckoo_of(8, 0, 60))
+}
+
+fn cuckoo_13() -> Vec<u8> {
+    let mut filter = cuckoo_of(13, 99, 55);
+    for index in 50..55 {
+        let _ = filter.remove_hash(xxh3(index));
+    }
+    file(filter)
+}
+
+fn cuckoo_32() -> Vec<u8> {
+    file(cuckoo_of(32, 1 << 63, 30))
+}
+
+fn keyed() -> Vec<u8> {
+    let builder = CuckooFilter::builder().capacity(40).false_positive_rate(0.01);
+    let mut filter = builder.seed(Seed::secret(SecretKey::new(SECRET))).build().unwrap();
+    fill(&mut filter, siphash, 0..40);
+    file(filter)
+}
+
+/// Of 70 keys the window remembers the last 20 at least.
+fn window() -> Vec<u8> {
+    let builder = BloomFilter::builder().capacity(20).false_positive_rate(0.05);
+    let mut window = GenerationWindow::new(&builder.salt(Salt::new(5))).unwrap();
+    fill(&mut window, xxh3, 0..70);
+    file(window)
+}
+
+fn window_counting() -> Vec<u8> {
+    let builder = CountingBloomFilter::builder().capacity(25).false_positive_rate(0.05);
+    let mut window = GenerationWindow::new(&builder).unwrap();
+    fill(&mut window, xxh3, 0..25);
+    file(window)
+}
+
+fn replay() -> Vec<u8> {
+    let builder = CuckooFilter::builder().capacity(20).false_positive_rate(0.01);
+    let mut filter = ReplayFilter::new(GenerationWindow::new(&builder).unwrap());
+    for index in (0..55).chain(50..60) {
+        let _ = filter.admit(&key(index)).unwrap();
+    }
+    file(filter)
+}
+
+fn replay_whole() -> Vec<u8> {
+    let builder = BloomFilter::builder().capacity(50).false_positive_rate(0.01);
+    let mut filter = ReplayFilter::new(builder.build().unwrap());
+    for index in (0..40).chain(35..38) {
+        let _ = filter.admit(&key(index)).unwrap();
+    }
+    file(filter)
+}
