@@ -90,12 +90,28 @@ pub(crate) const ANY: Statuses = &[
 const SIGNALS: (&str, &str) =
     ("130, 141, 143", "stopped by SIGINT, by a reader that went away, by SIGTERM");
 
+/// Columns that the status takes in help.
+const INDENT: usize = 15;
+/// clap would wrap to the left margin what is wider than the terminal.
+const WIDTH: usize = 78;
+
 /// The "Exit status" section of a command's help.
 pub(crate) fn section(statuses: Statuses) -> String {
     let mut text = String::from("Exit status:");
     for (code, meaning) in statuses {
         // Writing to a String cannot fail.
-        let _ = write!(text, "\n  {code:<14} {meaning}");
+        let _ = write!(text, "\n  {code:<INDENT$}");
+        let mut column = 2 + INDENT;
+        for word in meaning.split(' ') {
+            if column + word.len() > WIDTH {
+                text.truncate(text.trim_end().len());
+                let _ = write!(text, "\n  {:INDENT$}", "");
+                column = 2 + INDENT;
+            }
+            let _ = write!(text, "{word} ");
+            column += word.len() + 1;
+        }
+        text.truncate(text.trim_end().len());
     }
     text
 }
@@ -133,6 +149,9 @@ mod tests {
             let text = section(statuses);
             assert!(text.starts_with("Exit status:\n  0 "), "{text}");
             assert!(text.contains("\n  2 "), "{text}");
+            for line in text.lines() {
+                assert!(line.len() <= WIDTH && line == line.trim_end(), "{text}");
+            }
         }
     }
 }

@@ -135,7 +135,7 @@ impl OpenList {
 }
 
 /// Standard input without the buffer of the standard library, which would keep passwords.
-fn stdin() -> io::Result<File> {
+pub(crate) fn stdin() -> io::Result<File> {
     use std::os::fd::AsFd;
     Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
 }

@@ -10,7 +10,7 @@ use crate::exit;
 use crate::lists::{DigestChoice, FormatChoice, Input, Reading};
 use crate::{bytes, rate};
 
-/// Arguments of `hapax build`.
+/// Make a filter from lists
 ///
 /// Reads lists of compromised passwords and writes a filter of them. The list is not changed, and
 /// the filter appears whole or not at all.

@@ -8,7 +8,7 @@ use super::VerifyRequest;
 use crate::exit;
 use crate::lists::{FormatChoice, Input, Reading};
 
-/// Arguments of `hapax verify`.
+/// Check a filter, byte by byte and against the list it was built from
 ///
 /// Checks every byte of a filter against its checksums and, with --against, asks it for every row
 /// of the list it was built from: none may be missed.

@@ -1,0 +1,46 @@
+//! Commands that read lists: from their arguments to their work, with a progress bar during it and
+//! a summary after it.
+
+use crate::args::Global;
+use crate::build::{self, BuildArgs};
+use crate::exit::Exit;
+use crate::filters;
+use crate::lists;
+use crate::progress::Progress;
+use crate::trouble::Trouble;
+use crate::verify::{self, VerifyArgs};
+
+/// Runs `hapax build`.
+///
+/// # Errors
+///
+/// As [`build::run`].
+pub(crate) fn build(args: &BuildArgs, global: Global) -> Result<Exit, Trouble> {
+    let lists = lists::open_all(&args.inputs())?;
+    let progress = Progress::new(global.progress(), lists::total_len(&lists));
+    let card = build::run(&args.request(), lists, &|bytes| progress.advance(bytes))?;
+    drop(progress);
+    if !global.quiet {
+        crate::note(&card.to_string());
+    }
+    Ok(Exit::Yes)
+}
+
+/// Runs `hapax verify`.
+///
+/// # Errors
+///
+/// As [`verify::run`].
+pub(crate) fn verify(args: &VerifyArgs, global: Global) -> Result<Exit, Trouble> {
+    let request = args.request();
+    filters::existing_len("FILTER", 0, &request.filter)?;
+    let inputs = args.inputs();
+    let lists = if inputs.is_empty() { Vec::new() } else { lists::open_all(&inputs)? };
+    let progress = Progress::new(global.progress(), lists::total_len(&lists));
+    let verified = verify::run(&request, lists, &|bytes| progress.advance(bytes))?;
+    drop(progress);
+    if !global.quiet || verified.exit() != Exit::Yes {
+        crate::note(&verified.to_string());
+    }
+    Ok(verified.exit())
+}

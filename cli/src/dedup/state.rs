@@ -1,0 +1,128 @@
+//! The replay filter of a run and the file it is kept in.
+
+use std::path::{Path, PathBuf};
+
+use hapax::codec::{Artefact, Existing, Provenance, Readers, SaveOptions};
+use hapax::replay::{Counts, GenerationWindow, ReplayFilter, Verdict};
+use hapax::{Builder, CuckooFilter, InsertError, Membership};
+
+use super::lines::Id;
+use crate::trouble::{Trouble, shown};
+
+type Filter = ReplayFilter<GenerationWindow<CuckooFilter>>;
+
+/// What a state file holds.
+pub(crate) type SavedState = Artefact<Filter>;
+
+/// What the user said of the size; a restored state decides what was not said.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizing {
+    pub(super) capacity: Option<u64>,
+    pub(super) rate: Option<f64>,
+}
+
+const DEFAULT_CAPACITY: u64 = 1_000_000;
+const DEFAULT_RATE: f64 = 1e-8;
+
+/// The filter, and where it is kept.
+pub(super) struct State {
+    artefact: Artefact<Filter>,
+    path: Option<PathBuf>,
+}
+
+impl State {
+    /// Restores the state from its file, or starts anew where there is none.
+    ///
+    /// # Errors
+    ///
+    /// If the file is there and is not a whole, undamaged state: it is never taken for an empty
+    /// one. If the state was made with other keys or another size than asked for.
+    pub(super) fn open(path: Option<&Path>, sizing: Sizing, id: &Id) -> Result<Self, Trouble> {
+        let Some(path) = path else { return Self::new(None, sizing, id) };
+        // Only "not found" means a first run; whatever else hinders reading is an error.
+        match path.try_exists() {
+            Ok(false) => Self::new(Some(path), sizing, id),
+            _ => Self::restore(path, sizing, id),
+        }
+    }
+
+    fn new(path: Option<&Path>, sizing: Sizing, id: &Id) -> Result<Self, Trouble> {
+        let capacity = sizing.capacity.unwrap_or(DEFAULT_CAPACITY);
+        let rate = sizing.rate.unwrap_or(DEFAULT_RATE);
+        let window = GenerationWindow::new(&builder(capacity, rate)).map_err(Trouble::new)?;
+        let filter = ReplayFilter::new(window);
+        let provenance = Provenance {
+            source: id.to_string(),
+            tool: concat!("hapax ", env!("CARGO_PKG_VERSION"), " dedup").to_owned(),
+            ..Provenance::default()
+        };
+        Ok(Self { artefact: Artefact { filter, provenance }, path: path.map(Path::to_owned) })
+    }
+
+    fn restore(path: &Path, sizing: Sizing, id: &Id) -> Result<Self, Trouble> {
+        let artefact = Artefact::<Filter>::load(path).map_err(Trouble::new)?;
+        let mismatch = |what: &str, expected: &str, found: &str| {
+            Trouble::new(format_args!(
+                "{}: the state was made with {what} {found}, and {expected} is asked for: run with \
+                 what it was made with, or start another state",
+                shown(path)
+            ))
+        };
+        let source = artefact.provenance.source.as_str();
+        if source != id.to_string() {
+            return Err(mismatch("keys that are", &id.to_string(), source));
+        }
+        let window = artefact.filter.window();
+        if let Some(expected) = sizing.capacity
+            && expected != window.capacity()
+        {
+            let (expected, found) = (expected.to_string(), window.capacity().to_string());
+            return Err(mismatch("a capacity of", &expected, &found));
+        }
+        if let Some(rate) = sizing.rate {
+            let found = window.stats().bit_len;
+            let builder = builder(window.capacity(), rate);
+            let expected = GenerationWindow::plan(&builder).map_err(Trouble::new)?.bit_len;
+            if expected != found {
+                let expected = format!("{expected} bits (for a rate of {rate:e})");
+                return Err(mismatch("a size of", &expected, &format!("{found} bits")));
+            }
+        }
+        Ok(Self { artefact, path: Some(path.to_owned()) })
+    }
+
+    /// Says what it starts from.
+    pub(super) fn announce(&self) {
+        let Some(path) = &self.path else { return };
+        let counts = self.counts();
+        crate::note(&if counts.judged() == 0 {
+            format!("{}: starts empty", shown(path))
+        } else {
+            format!("{}: restored, {} lines read before", shown(path), counts.judged())
+        });
+    }
+
+    pub(super) fn admit(&mut self, key: &[u8]) -> Result<Verdict, InsertError> {
+        self.artefact.filter.admit(key)
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        self.artefact.filter.counts()
+    }
+
+    /// Whether there is a file to save it in.
+    pub(super) const fn is_saved(&self) -> bool {
+        self.path.is_some()
+    }
+
+    /// Replaces the file atomically. It is a membership oracle of the lines: for the owner alone.
+    pub(super) fn save(&self) -> Result<(), Trouble> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let options = SaveOptions { existing: Existing::Replace, readers: Readers::Owner };
+        self.artefact.save(path, options).map_err(Trouble::new)
+    }
+}
+
+fn builder(capacity: u64, rate: f64) -> Builder<CuckooFilter> {
+    CuckooFilter::builder().capacity(capacity).false_positive_rate(rate)
+}

