@@ -30,7 +30,7 @@ pub(crate) fn probes(mixed: Mixed, num_probes: u32, range: u64) -> impl Iterator
 pub(super) fn plan_array(target: Target, cell_bits: u32) -> Result<(u64, u32, u64), BuildError> {
     let cells_per_word = u64::from(64 / cell_bits);
     let cells_in = |bytes: u64| {
-        let cells = bytes / 8 * cells_per_word;
+        let cells = (bytes / 8).saturating_mul(cells_per_word);
         if cells == 0 {
             return Err(BuildError::TooFewBytes { found: bytes, needed: 8 });
         }

@@ -225,11 +225,18 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Merge for BloomFilter<S> {
 
         let pairs = self.words().iter().zip(other.words());
         let ones = pairs.map(|(mine, theirs)| u64::from((mine | theirs).count_ones())).sum();
-        let most = self.settings.len.saturating_add(other.settings.len);
-        let least = self.settings.len.max(other.settings.len);
-        let estimate = estimated_len(self.bits.len() as f64, self.num_probes, ones as f64);
-        // Infinite when every bit is set: `as` saturates, and `most` bounds it.
-        let len = (estimate.round() as u64).clamp(least, most);
+        let (mine, theirs) = (self.settings.len, other.settings.len);
+        // A replica that lags behind adds nothing; the estimate, which is off by chance, would
+        // refuse every second such merge of full filters.
+        let len = if ones == self.ones {
+            mine
+        } else if ones == other.ones {
+            theirs
+        } else {
+            let estimate = estimated_len(self.bits.len() as f64, self.num_probes, ones as f64);
+            // Infinite when every bit is set: `as` saturates, and the sum bounds it.
+            (estimate.round() as u64).clamp(mine.max(theirs), mine.saturating_add(theirs))
+        };
         if len > self.settings.capacity
             && self.settings.past_capacity == super::PastCapacity::Refuse
         {

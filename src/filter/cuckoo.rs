@@ -31,7 +31,7 @@ use crate::error::{BuildError, Full, FullReason};
 use crate::hash::{HashError, KeyHash, Salt, SecretKey, Seed, reduce};
 use crate::math::cuckoo::{
     MAX_FINGERPRINT_BITS, MIN_FINGERPRINT_BITS, SLOTS_PER_BUCKET, buckets_for, keys_in,
-    least_fingerprint_bits, rate_at_load,
+    least_fingerprint_bits, load_at_rate, rate_at_load,
 };
 use crate::membership::{Insert, Membership, Remove, Removed, Restart, Seen, Stats};
 use crate::store::{Slots, Words, words_for};
@@ -61,8 +61,8 @@ const MAX_SEARCH: usize = 16_384;
 /// ```
 #[derive(Clone, Debug)]
 pub struct CuckooFilter<S = Words> {
-    settings: Settings,
-    slots: Slots<S>,
+    pub(super) settings: Settings,
+    pub(super) slots: Slots<S>,
 }
 
 /// Options of the builder.
@@ -134,26 +134,23 @@ impl Buildable for CuckooFilter {
                 let mut best: Option<Plan> = None;
                 for bits in at_least..=MAX_FINGERPRINT_BITS {
                     let buckets = buckets_within(bytes, bits);
-                    let keys = keys_in(buckets);
-                    if keys == 0 {
-                        break;
-                    }
+                    let keys = keys_in(buckets).min(keys_at_rate(bits, buckets, rate));
                     let narrow = wanted.is_none() && bits < least_fingerprint_bits(keys);
-                    let plan = plan_table(keys, buckets, bits)?;
-                    let more = best.is_none_or(|best| plan.capacity > best.capacity);
-                    if !narrow && plan.false_positive_rate <= rate && more {
-                        best = Some(plan);
+                    let more = best.is_none_or(|best| keys > best.capacity);
+                    if keys > 0 && more && !narrow {
+                        best = Some(plan_table(keys, buckets, bits)?);
                     }
                 }
                 if let Some(plan) = best {
                     return Ok(plan);
                 }
-                if keys_in(buckets_within(bytes, MAX_FINGERPRINT_BITS)) == 0 {
+                let widest = buckets_within(bytes, MAX_FINGERPRINT_BITS);
+                if keys_in(widest) == 0 {
                     let needed = words_for(buckets_for(1), MAX_FINGERPRINT_BITS);
                     let needed = needed.map_or(u64::MAX, |words| words * 8);
                     return Err(BuildError::TooFewBytes { found: bytes, needed });
                 }
-                let reachable = rate_at_load(MAX_FINGERPRINT_BITS, crate::math::cuckoo::MAX_LOAD);
+                let reachable = rate_at_load(MAX_FINGERPRINT_BITS, load_factor(1, widest));
                 Err(BuildError::RateUnreachable { wanted: rate, reachable })
             }
         }
@@ -170,16 +167,26 @@ impl Buildable for CuckooFilter {
     }
 }
 
-/// Most buckets of a width whose words fit into so many bytes.
+/// Most buckets of a width whose words fit into so many bytes; an even number, as `buckets_for`.
 fn buckets_within(bytes: u64, bits: u32) -> u64 {
     let padding = words_for(0, bits).unwrap_or(0);
     let usable = (bytes / 8).saturating_sub(padding);
     // Not past 2⁴⁸ bits, as for every filter.
-    usable.min(1 << 42) * 64 / (SLOTS_PER_BUCKET * u64::from(bits))
+    usable.min(1 << 42) * 64 / (SLOTS_PER_BUCKET * u64::from(bits)) / 2 * 2
 }
 
 fn load_factor(keys: u64, buckets: u64) -> f64 {
     keys as f64 / (buckets * SLOTS_PER_BUCKET) as f64
+}
+
+/// The most keys that such a table holds within the rate.
+fn keys_at_rate(bits: u32, buckets: u64, rate: f64) -> u64 {
+    let slots = buckets * SLOTS_PER_BUCKET;
+    let mut keys = (load_at_rate(bits, rate).min(1.0) * slots as f64) as u64;
+    while keys > 0 && rate_at_load(bits, load_factor(keys, buckets)) > rate {
+        keys -= 1;
+    }
+    keys
 }
 
 fn plan_table(keys: u64, buckets: u64, bits: u32) -> Result<Plan, BuildError> {
@@ -191,14 +198,14 @@ fn plan_table(keys: u64, buckets: u64, bits: u32) -> Result<Plan, BuildError> {
 
 /// Where a key lives.
 #[derive(Clone, Copy)]
-struct Home {
-    fingerprint: u32,
-    buckets: [u64; 2],
+pub(super) struct Home {
+    pub(super) fingerprint: u32,
+    pub(super) buckets: [u64; 2],
 }
 
 impl Home {
     /// The buckets to look into: one if both are the same, as an odd table makes possible.
-    fn distinct(&self) -> &[u64] {
+    pub(super) fn distinct(&self) -> &[u64] {
         if self.buckets[0] == self.buckets[1] { &self.buckets[..1] } else { &self.buckets }
     }
 }
@@ -288,7 +295,7 @@ impl<S: AsRef<[u64]>> CuckooFilter<S> {
     }
 
     #[inline]
-    fn home(&self, hash: KeyHash) -> Home {
+    pub(super) fn home(&self, hash: KeyHash) -> Home {
         let mixed = hash.mix(self.settings.salt);
         let fingerprint = reduce(mixed.b, (1 << self.slots.bits()) - 1) as u32 + 1;
         let first = reduce(mixed.a, self.slots.buckets());
@@ -297,7 +304,7 @@ impl<S: AsRef<[u64]>> CuckooFilter<S> {
 
     /// The other bucket of a fingerprint: (r − bucket) mod buckets, its own inverse.
     #[inline]
-    fn other_bucket(&self, bucket: u64, fingerprint: u32) -> u64 {
+    pub(super) fn other_bucket(&self, bucket: u64, fingerprint: u32) -> u64 {
         let buckets = self.slots.buckets();
         let sum = reduce(scatter(fingerprint), buckets);
         // An odd sum for an even table: then the two buckets have different parity.

@@ -5,13 +5,13 @@
 //! | false positive rate | [`BloomFilter`] | [`CountingBloomFilter`] | [`CuckooFilter`] |
 //! |---|---|---|---|
 //! | 0.1 | 4.8 | 19.2 | 7.4 |
-//! | 0.01 | 9.6 | 38.3 | 10.5 |
+//! | 0.01 | 9.6 | 38.4 | 10.5 |
 //! | 0.001 | 14.4 | 57.5 | 13.7 |
 //! | 0.0001 | 19.2 | 76.7 | 17.9 |
-//! | 0.00001526 | 23.1 | 92.4 | 20.0 |
+//! | 0.00001526 | 23.1 | 92.3 | 20.0 |
 //!
-//! (The last rate is 2⁻¹⁶. A cuckoo filter's fingerprints have whole bits, and not too few of
-//! them: at 10 % for a million keys they are 7, which keeps 6 %.)
+//! (The last rate is 2⁻¹⁶. Fingerprints have whole bits: those of 7 bits, planned for 10 %, keep
+//! 6 %.)
 
 mod array;
 mod bloom;

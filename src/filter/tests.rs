@@ -1,1 +1,268 @@
+//! What only the crate can see: positions, tiny tables, the words after each refusal, and parts
+//! that do not fit together. The laws of the contract are in `tests/filters`.
 
+use std::fmt::Debug;
+
+use super::array::probes;
+use super::{BloomFilter, CountingBloomFilter, CuckooFilter, InvalidParts, PastCapacity, Settings};
+use crate as hapax;
+use crate::error::FullReason;
+use crate::hash::{KeyHash, Salt, Seed};
+use crate::membership::{Insert, Membership, Remove, Removed, Seen};
+use crate::store::{Words, words_for};
+
+#[path = "../../tests/support/model.rs"]
+mod model;
+
+use model::Op;
+
+/// Settings of a filter that takes whatever fits.
+fn settings(salt: u64) -> Settings {
+    Settings {
+        seed: Seed::default(),
+        salt: Salt::new(salt),
+        capacity: 1 << 40,
+        past_capacity: PastCapacity::Degrade,
+        len: 0,
+    }
+}
+
+fn words(len: u64) -> Words {
+    Words::zeroed(len).unwrap()
+}
+
+fn cuckoo(buckets: u64, bits: u32, salt: u64) -> CuckooFilter {
+    let words = words(words_for(buckets, bits).unwrap());
+    CuckooFilter::from_parts(settings(salt), words, bits, buckets).unwrap()
+}
+
+fn key(index: u64) -> KeyHash {
+    Seed::default().hash(&index).unwrap()
+}
+
+/// Operations without visible structure, the same for the same seed; few keys, many repeats.
+fn operations(seed: u64, len: u64) -> Vec<Op> {
+    let op = |i: u64| {
+        let word = KeyHash::mix(key(i), Salt::new(seed)).a;
+        let (choice, times) = (word % 32, 1 + (word >> 8 & 1) as u8 * (word >> 16 & 15) as u8);
+        let key = (word >> 32) as u8 & if seed.is_multiple_of(2) { 255 } else { 7 };
+        match choice {
+            0..=14 => Op::Insert { key, times },
+            15..=19 => Op::InsertUnique { key },
+            20..=27 => Op::Remove { key, times },
+            28 => Op::Contains { key },
+            29 => Op::Merge,
+            30 => Op::Swap,
+            _ => {
+                if word >> 24 & 7 == 0 {
+                    Op::Clear
+                } else {
+                    Op::Contains { key }
+                }
+            }
+        }
+    };
+    (0..len).map(op).collect()
+}
+
+#[test]
+fn probe_positions_value_stability() {
+    // From a transcript of the formulas in Python's integers.
+    let hash = KeyHash::from_uniform(&0x0123_4567_89ab_cdef_fedc_ba98_7654_3210u128.to_be_bytes());
+    let positions = |k, range| probes(hash.mix(Salt::new(7)), k, range).collect::<Vec<_>>();
+    assert_eq!(positions(8, 1_000), [772, 24, 616, 117, 730, 346, 225, 654]);
+    let far = [848_926_411_727, 26_927_682_907, 677_951_838_944, 128_933_303_156, 803_432_500_587];
+    assert_eq!(positions(5, 1 << 40), far);
+}
+
+/// Bits, buckets, then the fingerprint and its two buckets; from the same transcript.
+const HOMES: [(u32, u64, u32, [u64; 2]); 3] = [
+    (4, 10, 10, [7, 2]),
+    (12, 1_001, 2_649, [772, 190]),
+    (32, 1_048_576, 2_777_640_629, [809_599, 556_016]),
+];
+
+#[test]
+fn cuckoo_homes_value_stability() {
+    let hash = KeyHash::from_uniform(&0x0123_4567_89ab_cdef_fedc_ba98_7654_3210u128.to_be_bytes());
+    for (bits, buckets, fingerprint, homes) in HOMES {
+        let mut filter = cuckoo(buckets, bits, 7);
+        let home = filter.home(hash);
+        assert_eq!((home.fingerprint, home.buckets), (fingerprint, homes), "{bits} {buckets}");
+        let _ = filter.insert_hash(hash).unwrap();
+        assert_eq!(filter.slots.bucket(homes[0])[0], fingerprint);
+    }
+}
+
+#[test]
+fn other_bucket_is_its_own_inverse_and_differs_in_even_tables() {
+    for buckets in (1..=64).chain([1_000, 1_001, (1 << 40) + 1]) {
+        let filter = CuckooFilter {
+            settings: settings(0),
+            slots: crate::store::Slots::new(&[][..], buckets, 8),
+        };
+        let (mut pairs, mut own) = (0, 0);
+        for fingerprint in 1..=255 {
+            for bucket in (0..buckets).step_by((buckets / 64 + 1) as usize) {
+                let other = filter.other_bucket(bucket, fingerprint);
+                assert!(other < buckets);
+                assert_eq!(filter.other_bucket(other, fingerprint), bucket);
+                pairs += 1;
+                own += u64::from(other == bucket);
+            }
+        }
+        assert!(own == 0 || buckets % 2 == 1, "{buckets} buckets: {own} of {pairs}");
+    }
+}
+
+/// Every width and every number of buckets up to twenty, past the point where nothing fits.
+#[test]
+fn cuckoo_of_every_width_and_tiny_size_agrees_with_the_map() {
+    for bits in 4..=32 {
+        for buckets in 1..=20 {
+            let seed = u64::from(bits) << 8 | buckets;
+            let ops = operations(seed, 150);
+            model::run(&cuckoo(buckets, bits, seed), &ops);
+        }
+    }
+}
+
+/// After every operation the totals that filters keep are what counting the words gives: the model
+/// reads each state back from its file, which checks that.
+#[test]
+fn bloom_and_counting_of_tiny_size_agree_with_the_map() {
+    for seed in 0..40 {
+        let ops = operations(seed, 300);
+        let bloom = BloomFilter::from_parts(settings(seed), words(1 + seed % 9), 3, 0).unwrap();
+        model::run(&bloom, &ops);
+        for bits in [4, 8] {
+            let (words, probes) = (words(1 + seed % 9), 1 + (seed % 5) as u32);
+            let counting =
+                CountingBloomFilter::from_parts(settings(seed), words, bits, probes, (0, 0));
+            let counting = counting.unwrap();
+            model::run(&counting, &ops);
+        }
+    }
+}
+
+#[test]
+fn cuckoo_holds_eight_copies_of_a_key_and_refuses_the_ninth() {
+    for (buckets, salt) in (1..=20).flat_map(|buckets| (0..30).map(move |salt| (buckets, salt))) {
+        let mut filter = cuckoo(buckets, 12, salt);
+        let hash = key(salt);
+        let places = if filter.home(hash).distinct().len() == 2 { 8 } else { 4 };
+        assert!(places == 8 || buckets % 2 == 1, "an even table has two buckets for each key");
+        for copy in 0..places {
+            let seen = if copy == 0 { Seen::Never } else { Seen::Maybe };
+            assert_eq!(filter.insert_hash(hash), Ok(seen));
+        }
+        let before = filter.words().to_vec();
+        for _ in 0..3 {
+            let full = filter.insert_hash(hash).unwrap_err();
+            assert_eq!((full.reason, full.len), (FullReason::Copies, places));
+            assert_eq!(filter.words(), before);
+        }
+        for _ in 0..places {
+            assert_eq!(filter.remove_hash(hash), Removed::Removed);
+        }
+        assert_eq!(filter.remove_hash(hash), Removed::Absent);
+        assert!(filter.words().iter().all(|&word| word == 0));
+    }
+}
+
+/// Past the last slot every refusal leaves each word as it was, and one removal makes room again.
+#[test]
+fn cuckoo_that_refuses_keeps_every_word_and_every_member() {
+    for bits in 4..=32 {
+        for buckets in [1, 2, 3, 7, 10, 19, 64, 129] {
+            let mut filter = cuckoo(buckets, bits, u64::from(bits));
+            let mut members = Vec::new();
+            let mut refused = 0;
+            for hash in (0..).map(key) {
+                let before = filter.words().to_vec();
+                match filter.insert_hash(hash) {
+                    Ok(_) => members.push(hash),
+                    Err(full) => {
+                        assert_ne!(full.reason, FullReason::Capacity);
+                        assert_eq!(filter.words(), before, "{bits} bits {buckets} buckets: {full}");
+                        refused += 1;
+                    }
+                }
+                if refused == 40 {
+                    break;
+                }
+            }
+            assert!(members.iter().all(|&hash| filter.contains_hash(hash)));
+            filter.check_counts().unwrap();
+            let last = members.pop().unwrap();
+            assert_eq!(filter.remove_hash(last), Removed::Removed);
+            let _ = filter.insert_hash(last).unwrap();
+            assert!(members.iter().all(|&hash| filter.contains_hash(hash)));
+        }
+    }
+}
+
+/// `len` may come from a file, and a sum of two filters: it sticks rather than wraps.
+#[test]
+fn len_sticks_at_its_end() {
+    let most = Settings { len: u64::MAX, ..settings(0) };
+    let mut bloom = BloomFilter::from_parts(most.clone(), words(4), 2, 0).unwrap();
+    let mut counting = CountingBloomFilter::from_parts(most, words(4), 4, 2, (0, 0)).unwrap();
+    for hash in (0..5).map(key) {
+        let _ = bloom.insert_hash(hash).unwrap();
+        let _ = counting.insert_hash(hash).unwrap();
+    }
+    assert_eq!((bloom.stats().len, counting.stats().len), (u64::MAX, u64::MAX));
+}
+
+fn assert_invalid<F: Debug>(result: Result<F, InvalidParts>, what: &str) {
+    let invalid = result.unwrap_err();
+    assert_eq!(invalid.what, what);
+    assert!(!invalid.expected.is_empty() && !invalid.found.is_empty(), "{invalid:?}");
+}
+
+#[test]
+fn parts_that_do_not_fit_are_refused_by_name() {
+    let bloom =
+        |words, probes, ones| BloomFilter::from_parts(settings(0), vec![0; words], probes, ones);
+    assert_invalid(bloom(1, 0, 0), "number of probes");
+    assert_invalid(bloom(1, 65, 0), "number of probes");
+    assert_invalid(bloom(0, 1, 0), "size of the bit array");
+    assert_invalid(bloom(1, 1, 65), "number of set bits");
+    assert_invalid(bloom(1, 1, 1).unwrap().check_counts(), "number of set bits");
+    assert!(bloom(1, 64, 0).unwrap().check_counts().is_ok());
+
+    let counting = |words, bits, probes, totals| {
+        CountingBloomFilter::from_parts(settings(0), vec![0xf1; words], bits, probes, totals)
+    };
+    assert_invalid(counting(1, 5, 1, (0, 0)), "bits in a counter");
+    assert_invalid(counting(1, 4, 0, (0, 0)), "number of probes");
+    assert_invalid(counting(0, 4, 1, (0, 0)), "number of counters");
+    assert_invalid(counting(1, 4, 1, (17, 0)), "number of counters in use");
+    assert_invalid(counting(1, 4, 1, (2, 3)), "number of counters in use");
+    assert_invalid(counting(1, 4, 1, (3, 1)).unwrap().check_counts(), "number of counters in use");
+    let saturated = counting(1, 4, 1, (2, 0)).unwrap().check_counts();
+    assert_invalid(saturated, "number of saturated counters");
+    assert!(counting(1, 4, 1, (2, 1)).unwrap().check_counts().is_ok());
+    assert!(counting(1, 8, 1, (1, 0)).unwrap().check_counts().is_ok());
+
+    let cuckoo = |len, words: Vec<u64>, bits, buckets| {
+        CuckooFilter::from_parts(Settings { len, ..settings(0) }, words, bits, buckets)
+    };
+    assert_invalid(cuckoo(0, vec![0; 3], 3, 4), "bits in a fingerprint");
+    assert_invalid(cuckoo(0, vec![0; 3], 33, 4), "bits in a fingerprint");
+    assert_invalid(cuckoo(0, vec![0; 2], 4, 0), "number of buckets");
+    assert_invalid(cuckoo(0, vec![0; 2], 4, 4), "number of words");
+    assert_invalid(cuckoo(0, vec![0; 4], 4, 4), "number of words");
+    assert_invalid(cuckoo(0, vec![0; 4], 4, u64::MAX), "number of words");
+    assert_invalid(cuckoo(17, vec![0; 3], 4, 4), "number of keys");
+    assert_invalid(cuckoo(1, vec![0; 3], 4, 4).unwrap().check_counts(), "number of occupied slots");
+    assert!(cuckoo(1, vec![1, 0, 0], 4, 4).unwrap().check_counts().is_ok());
+    for padding in [vec![0, 1, 0], vec![0, 0, 1 << 63]] {
+        let body = cuckoo(0, padding, 4, 4).unwrap().check_counts();
+        assert_invalid(body, "padding after the slots");
+    }
+    // The padding starts within a word here.
+    let body = cuckoo(0, vec![1 << 60, 0, 0], 5, 3).unwrap().check_counts();
+    assert_invalid(body, "padding after the slots");
+}

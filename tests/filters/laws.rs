@@ -11,9 +11,8 @@ use crate::cases::{self, Case};
 use crate::support::keys::shuffled;
 use crate::support::{Oracle, Shape, Subject};
 
-/// The whole state of a filter: every field and every word.
-fn bytes(filter: &impl Subject) -> String {
-    format!("{filter:?}")
+fn bytes(filter: &impl Subject) -> Vec<u8> {
+    filter.bytes()
 }
 
 /// A filter at its capacity, and its members.
@@ -55,7 +54,8 @@ fn never_is_certain<F: Subject>(case: &Case<F>, shape: Shape) {
     // Every key twice, the second time some keys later.
     for key in (0..case.capacity).flat_map(|i| [i, i / 2]).map(|i| shape.hash(i)) {
         let before = filter.contains_hash(key);
-        let Ok(seen) = filter.insert_hash(key) else { break };
+        // Copies of a short fingerprint may be refused; the law is about what is accepted.
+        let Ok(seen) = filter.insert_hash(key) else { continue };
         assert_eq!(before, seen == Seen::Maybe, "{}: insert and contains agree", case.name);
         assert!(seen == Seen::Maybe || !known.contains(&key), "{}", case.name);
         assert!(filter.contains_hash(key), "{}: Maybe after an insert", case.name);
@@ -73,12 +73,12 @@ fn insert_unique_keeps_one<F: Subject>(case: &Case<F>, shape: Shape) {
     for _ in 0..20 {
         assert_eq!(filter.insert_unique_hash(first), Ok(Seen::Maybe));
     }
-    assert_eq!(bytes(&filter), after_first, "{}", case.name);
+    assert!(bytes(&filter) == after_first, "{}", case.name);
     for key in shape.members(case.capacity) {
         let before = bytes(&filter);
         match filter.insert_unique_hash(key).unwrap() {
             Seen::Never => assert!(filter.contains_hash(key)),
-            Seen::Maybe => assert_eq!(bytes(&filter), before, "{}", case.name),
+            Seen::Maybe => assert!(bytes(&filter) == before, "{}", case.name),
         }
         if filter.stats().len > 50 {
             break;
@@ -112,7 +112,7 @@ fn refused_insert_changes_nothing<F: Subject>(case: &Case<F>, shape: Shape) {
         }
     }
     assert!(refused > 0, "{}", case.name);
-    assert_eq!(bytes(&filter), before, "{}", case.name);
+    assert!(bytes(&filter) == before, "{}", case.name);
     assert_eq!(filter.stats(), stats, "{}", case.name);
     assert!(probes.iter().zip(answers).all(|(&key, answer)| filter.contains_hash(key) == answer));
 }
@@ -121,10 +121,17 @@ fn refused_insert_changes_nothing<F: Subject>(case: &Case<F>, shape: Shape) {
 fn degrade_goes_past_the_capacity<F: Subject>(case: &Case<F>, shape: Shape) {
     let mut filter = case.empty_with(PastCapacity::Degrade);
     let mut members = Vec::new();
+    let mut refused = 0;
     for key in shape.members(case.capacity * 2 + 50) {
         match filter.insert_hash(key) {
             Ok(_) => members.push(key),
-            Err(full) => assert_ne!(full.reason, FullReason::Capacity, "{}: {full}", case.name),
+            Err(full) => {
+                assert_ne!(full.reason, FullReason::Capacity, "{}: {full}", case.name);
+                refused += 1;
+            }
+        }
+        if refused > 100 {
+            break;
         }
     }
     assert!(members.len() as u64 > case.capacity, "{}", case.name);
@@ -166,7 +173,7 @@ fn insert_batch_equals_one_by_one<F: Subject>(case: &Case<F>, shape: Shape) {
     let mut batched = case.empty();
     let mut seen = vec![Seen::Maybe; batch.len()];
     let result = batched.insert_batch(&batch, &mut seen);
-    assert_eq!(bytes(&batched), bytes(&one_by_one), "{}", case.name);
+    assert!(bytes(&batched) == bytes(&one_by_one), "{}", case.name);
     let done = match (result, full) {
         (Ok(()), None) => batch.len(),
         (Err(BatchError::Full { inserted, cause }), Some(full)) => {
@@ -179,14 +186,14 @@ fn insert_batch_equals_one_by_one<F: Subject>(case: &Case<F>, shape: Shape) {
     for (&key, &seen) in batch.iter().zip(&seen).take(done) {
         assert_eq!(again.insert_hash(key), Ok(seen), "{}", case.name);
     }
-    assert_eq!(bytes(&again), bytes(&batched), "{}: `inserted` counts inserts", case.name);
+    assert!(bytes(&again) == bytes(&batched), "{}: `inserted` counts inserts", case.name);
 
     for wrong in [done - 1, done + 1] {
         let mut fresh = case.empty();
         let before = bytes(&fresh);
         let error = BatchError::LengthMismatch { hashes: done, answers: wrong };
         assert_eq!(fresh.insert_batch(&batch[..done], &mut vec![Seen::Maybe; wrong]), Err(error));
-        assert_eq!(bytes(&fresh), before, "{}", case.name);
+        assert!(bytes(&fresh) == before, "{}", case.name);
     }
 }
 
@@ -194,13 +201,13 @@ fn insert_batch_equals_one_by_one<F: Subject>(case: &Case<F>, shape: Shape) {
 fn clear_forgets_everything<F: Subject>(case: &Case<F>, shape: Shape) {
     let (mut filter, _) = filled(case, shape);
     filter.clear();
-    assert_eq!(bytes(&filter), bytes(&case.empty()), "{}", case.name);
+    assert!(bytes(&filter) == bytes(&case.empty()), "{}", case.name);
 }
 
 /// The same inserts give the same filter.
 fn equal_inserts_give_equal_filters<F: Subject>(case: &Case<F>, shape: Shape) {
     let ((one, _), (other, _)) = (filled(case, shape), filled(case, shape));
-    assert_eq!(bytes(&one), bytes(&other), "{}", case.name);
+    assert!(bytes(&one) == bytes(&other), "{}", case.name);
 }
 
 /// The read side works behind `dyn`, by hash and by key.
@@ -230,7 +237,7 @@ fn remove_mirrors_insert<F: Subject>(case: &Case<F>, shape: Shape) {
     for &key in stay {
         assert_eq!(filter.try_remove(key), Some(Removed::Removed), "{}", case.name);
     }
-    assert_eq!(bytes(&filter), bytes(&case.empty()), "{}", case.name);
+    assert!(bytes(&filter) == bytes(&case.empty()), "{}", case.name);
 }
 
 /// Copies are taken back one by one; what is not there is absent and changes nothing.
@@ -247,7 +254,7 @@ fn remove_takes_one_copy<F: Subject>(case: &Case<F>, shape: Shape) {
         assert_eq!(filter.contains_hash(key), left > 0, "{}", case.name);
     }
     assert_eq!(filter.try_remove(key), Some(Removed::Absent), "{}", case.name);
-    assert_eq!(bytes(&filter), bytes(&case.empty()), "{}", case.name);
+    assert!(bytes(&filter) == bytes(&case.empty()), "{}", case.name);
 }
 
 /// The union of two filters answers as one that was given both sets of keys.
@@ -268,15 +275,18 @@ fn merge_is_the_union<F: Subject>(case: &Case<F>, shape: Shape) {
     for key in keys.iter().copied().chain(shape.strangers(3_000)) {
         assert_eq!(one.contains_hash(key), both.contains_hash(key), "{}", case.name);
     }
-    assert_eq!(bytes(&one), bytes(&other), "{}: merging commutes", case.name);
+    assert!(bytes(&one) == bytes(&other), "{}: merging commutes", case.name);
     assert!((one.stats().fill_ratio - both.stats().fill_ratio).abs() < 1e-12, "{}", case.name);
-    let error = (one.stats().len as f64 - both.stats().len as f64).abs();
-    assert!(error <= 1.0 + both.stats().len as f64 * 0.05, "{}: {error} off", case.name);
+    // A multiset knows how many copies it holds; others estimate, within what is possible.
+    let (one, right, left) = (one.stats().len, right_alone.stats().len, built(left).stats().len);
+    let most = left + right;
+    let least = if F::MULTISET { most } else { left.max(right) };
+    assert!((least..=most).contains(&one), "{}: {least} to {most}, found {one}", case.name);
 
     // An empty filter adds nothing.
     let mut unchanged = right_alone.clone();
     unchanged.try_merge(&case.empty()).unwrap().unwrap();
-    assert_eq!(bytes(&unchanged), bytes(&right_alone), "{}", case.name);
+    assert!(bytes(&unchanged) == bytes(&right_alone), "{}", case.name);
 }
 
 /// A union over the capacity is refused and changes nothing, unless the policy is to degrade.
@@ -295,7 +305,7 @@ fn merge_over_capacity_is_refused<F: Subject>(case: &Case<F>, shape: Shape) {
         }
         result => panic!("{}: {result:?}", case.name),
     }
-    assert_eq!(bytes(&filter), before, "{}", case.name);
+    assert!(bytes(&filter) == before, "{}", case.name);
 
     // The policy of the one merged into decides.
     other.try_merge(&filter).unwrap().unwrap();
@@ -353,7 +363,7 @@ fn assert_refused<F: Merge + Subject>(mut filter: F, other: &F, parameter: &str)
         }
         result => panic!("{parameter}: {result:?}"),
     }
-    assert_eq!(bytes(&filter), before);
+    assert!(bytes(&filter) == before);
 }
 
 #[test]
@@ -407,9 +417,9 @@ fn merge_of_a_bloom_filter_with_a_part_of_itself_changes_nothing() {
         let before = bytes(&full);
         for other in [full.clone(), part.clone()] {
             full.merge(&other).unwrap();
-            assert_eq!(bytes(&full), before, "salt {salt}");
+            assert!(bytes(&full) == before, "salt {salt}");
         }
         part.merge(&full).unwrap();
-        assert_eq!(bytes(&part), before, "salt {salt}");
+        assert!(bytes(&part) == before, "salt {salt}");
     }
 }

@@ -15,9 +15,9 @@ use crate::support::{Shape, Subject};
 const RATES: [f64; 3] = [1e-1, 1e-2, 1e-4];
 const SIZES: [u64; 3] = [1_000, 100_000, 1_000_000];
 
-/// Enough strangers for a few hundred false positives, and for a million answers.
+/// Enough strangers for a hundred false positives, and more where they are common.
 fn trials(rate: f64) -> u64 {
-    ((400.0 / rate) as u64).max(1_000_000)
+    ((100.0 / rate) as u64).max(400_000)
 }
 
 fn filled<F: Buildable + Insert>(
@@ -101,7 +101,7 @@ fn cuckoo_rate_and_fill_are_as_computed() {
         let filter = check_rate(&builder, Shape::Random, cuckoo_variance);
         let load = keys as f64 / (filter.buckets() * cuckoo::SLOTS_PER_BUCKET) as f64;
         assert!((filter.stats().fill_ratio - load).abs() < 1e-12, "the load is exact");
-        assert!(load > 0.94, "{load}");
+        assert!(load > 0.92, "{load}");
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use hapax::{
-    Full, Incompatible, Insert, KeyHash, Membership, Merge, PastCapacity, Remove, Removed, Seed,
-    Seen, Stats,
+    Full, HashError, Incompatible, Insert, KeyHash, Membership, Merge, PastCapacity, Remove,
+    Removed, SecretKey, Seed, Seen, Stats,
 };
 
 use super::Subject;
@@ -35,6 +35,10 @@ impl Oracle {
 impl Membership for Oracle {
     fn seed(&self) -> &Seed {
         &self.seed
+    }
+
+    fn unlock(&mut self, key: SecretKey) -> Result<(), HashError> {
+        self.seed.unlock(key)
     }
 
     fn contains_hash(&self, hash: KeyHash) -> bool {
@@ -121,6 +125,10 @@ impl Merge for Oracle {
 
 impl Subject for Oracle {
     const MULTISET: bool = true;
+
+    fn bytes(&self) -> Vec<u8> {
+        format!("{self:?}").into_bytes()
+    }
 
     fn clear(&mut self) {
         self.counts.clear();
