@@ -6,6 +6,9 @@ use hapax::codec::{Artefact, DecodeError, FileError};
 use hapax::replay::{GenerationWindow, ReplayFilter};
 use hapax::{AnyFilter, BloomFilter, CountingBloomFilter, CuckooFilter, KeyHash, Membership};
 
+type Open = fn(&[u8]) -> Result<(), DecodeError>;
+type Ask = fn(&[u8], &[KeyHash]) -> Vec<bool>;
+
 /// The ways into the files of one type.
 #[derive(Clone, Copy)]
 pub(crate) struct Doors {
@@ -13,10 +16,10 @@ pub(crate) struct Doors {
     pub(crate) rewrite: fn(&[u8]) -> Result<Vec<u8>, DecodeError>,
     pub(crate) load: fn(&Path) -> Result<(), FileError>,
     /// In place. Windows cannot be read in place: they are for going on with.
-    pub(crate) open: Option<fn(&[u8]) -> Result<(), DecodeError>>,
-    pub(crate) answers: fn(&[u8], &[KeyHash]) -> Vec<bool>,
+    pub(crate) open: Option<Open>,
+    pub(crate) answers: Ask,
     /// Answers of the same bytes read in place.
-    pub(crate) answers_in_place: Option<fn(&[u8], &[KeyHash]) -> Vec<bool>>,
+    pub(crate) answers_in_place: Option<Ask>,
 }
 
 fn ask(filter: &dyn Membership, hashes: &[KeyHash]) -> Vec<bool> {

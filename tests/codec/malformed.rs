@@ -37,21 +37,21 @@ const SECOND: usize = 48;
 
 /// Which doors notice.
 #[derive(Clone, Copy)]
-enum Seen {
+enum Noticed {
     /// All of them.
-    ByAll,
+    Everywhere,
     /// Reading and opening; every checksum is right, so `verify` finds nothing.
-    ByReadingAndOpening,
+    OnOpening,
     /// The full check alone: parameters that contradict the body.
-    ByReading,
+    OnReading,
 }
-use Seen::{ByAll, ByReading, ByReadingAndOpening};
+use Noticed::{Everywhere, OnOpening, OnReading};
 
 struct Row {
     name: &'static str,
     doors: Doors,
     bytes: Vec<u8>,
-    seen: Seen,
+    noticed: Noticed,
     expected: DecodeError,
 }
 
@@ -63,15 +63,15 @@ impl Table {
         name: &'static str,
         doors: Doors,
         bytes: Vec<u8>,
-        seen: Seen,
+        noticed: Noticed,
         expected: DecodeError,
     ) {
-        self.0.push(Row { name, doors, bytes, seen, expected });
+        self.0.push(Row { name, doors, bytes, noticed, expected });
     }
 
     fn check(self) {
         assert!(!self.0.is_empty());
-        for Row { name, doors, bytes, seen, expected } in self.0 {
+        for Row { name, doors, bytes, noticed, expected } in self.0 {
             let bytes = Aligned::new(&bytes);
             let bytes = bytes.bytes();
             let error = (doors.rewrite)(bytes).expect_err(name);
@@ -79,11 +79,11 @@ impl Table {
             let message = error.to_string();
             assert!(message.len() > 20 && !message.contains("  "), "{name}: {message}");
             if let Some(open) = doors.open {
-                let noticed = !matches!(seen, ByReading);
-                let expected = if noticed { Err(expected.clone()) } else { Ok(()) };
+                let refused = !matches!(noticed, OnReading);
+                let expected = if refused { Err(expected.clone()) } else { Ok(()) };
                 assert_eq!(open(bytes), expected, "{name}: opened");
             }
-            let expected = if matches!(seen, ByAll) { Err(expected) } else { Ok(()) };
+            let expected = if matches!(noticed, Everywhere) { Err(expected) } else { Ok(()) };
             assert_eq!(verify(bytes), expected, "{name}: verified");
         }
     }
@@ -106,7 +106,7 @@ fn damaged_headers_are_refused() {
     let file = made("bloom");
     let any = doors::ANY;
     let mut table = Table(Vec::new());
-    let mut row = |name, bytes, expected| table.row(name, any, bytes, ByAll, expected);
+    let mut row = |name, bytes, expected| table.row(name, any, bytes, Everywhere, expected);
     let le16 = u16::to_le_bytes;
 
     row("empty", Vec::new(), DecodeError::NotHapax { found: Vec::new() });
@@ -189,7 +189,8 @@ fn damaged_section_tables_are_refused() {
     let file = made("bloom");
     let len = file.len() as u64;
     let mut table = Table(Vec::new());
-    let mut row = |name, bytes, expected| table.row(name, doors::BLOOM, bytes, ByAll, expected);
+    let mut row =
+        |name, bytes, expected| table.row(name, doors::BLOOM, bytes, Everywhere, expected);
     let le = u64::to_le_bytes;
     // The three rows: parameters at 192 (64 bytes), body at 256 (48), provenance at 320.
     let (params, body, provenance) = (TABLE, TABLE + 32, TABLE + 64);
@@ -261,8 +262,8 @@ fn missing_extra_and_misplaced_sections_are_refused() {
     let file = made("bloom");
     let replay = made("replay-cuckoo");
     let mut table = Table(Vec::new());
-    let seen = ByReadingAndOpening;
-    let mut row = |name, doors, bytes, expected| table.row(name, doors, bytes, seen, expected);
+    let noticed = OnOpening;
+    let mut row = |name, doors, bytes, expected| table.row(name, doors, bytes, noticed, expected);
     let without = |file: &[u8], id: (u16, u16)| {
         rebuilt(file, |parts| parts.retain(|part| (part.role, part.index) != id))
     };
@@ -321,19 +322,19 @@ fn a_kind_that_was_not_asked_for_is_named() {
     for (doors, expected, name, _) in kinds {
         for (_, _, other, found) in kinds.iter().filter(|kind| kind.2 != name) {
             let error = DecodeError::WrongKind { expected, found: *found };
-            table.row(name, doors, made(other), ByReadingAndOpening, error);
+            table.row(name, doors, made(other), OnOpening, error);
         }
     }
     for (_, _, name, found) in &kinds[3..] {
         let error = DecodeError::WrongKind { expected: "a filter", found: *found };
-        table.row(name, doors::ANY, made(name), ByReadingAndOpening, error);
+        table.row(name, doors::ANY, made(name), OnOpening, error);
     }
     // The header says one kind, the parameters another.
     let file = made("bloom");
     let kind = |code: u16| in_section(&file, PARAMS, 0, &code.to_le_bytes());
     let contradiction = |found| invalid("kind in the parameters", "a Bloom filter", found);
     let row = |name, code, expected, table: &mut Table| {
-        table.row(name, doors::ANY, kind(code), ByReadingAndOpening, expected);
+        table.row(name, doors::ANY, kind(code), OnOpening, expected);
     };
     row("cuckoo within bloom", 3, contradiction("a cuckoo filter"), &mut table);
     row("window within bloom", 64, contradiction("a window of generations"), &mut table);
@@ -352,7 +353,7 @@ fn impossible_parameters_are_refused() {
         for doors in [typed, doors::ANY] {
             let mut row = |name, at, new: &[u8], expected| {
                 let bytes = in_section(file, PARAMS, at, new);
-                table.row(name, doors, bytes, ByReadingAndOpening, expected);
+                table.row(name, doors, bytes, OnOpening, expected);
             };
             row("policy 2", 2, &[2], invalid("policy past the capacity", "0 or 1", 2));
             let reserved = || DecodeError::Reserved { part: "parameters" };
@@ -366,17 +367,15 @@ fn impossible_parameters_are_refused() {
         [("63 bytes", doors::BLOOM, &bloom), ("63 bytes of any", doors::ANY, &bloom)]
     {
         let short = rebuilt(file, |parts| parts[0].bytes.truncate(63));
-        table.row(name, doors, short, ByReadingAndOpening, {
-            invalid("parameters", "more bytes", "7 left")
-        });
+        table.row(name, doors, short, OnOpening, { invalid("parameters", "more bytes", "7 left") });
         let long = rebuilt(file, |parts| parts[0].bytes.push(0));
-        table.row(name, doors, long, ByReadingAndOpening, {
+        table.row(name, doors, long, OnOpening, {
             invalid("parameters", "no more bytes", "1 left")
         });
     }
 
     let mut row = |name, doors, file: &[u8], at, new: &[u8], expected| {
-        table.row(name, doors, in_section(file, PARAMS, at, new), ByReadingAndOpening, expected);
+        table.row(name, doors, in_section(file, PARAMS, at, new), OnOpening, expected);
     };
     for (doors, file) in [(doors::BLOOM, &bloom), (doors::COUNTING, &counting)] {
         let probes = |found: u32| invalid("number of probes", "1 to 64", found);
@@ -430,15 +429,15 @@ fn impossible_parameters_are_refused() {
         invalid("number of keys", format!("0 to {}", 4 * buckets), 4 * buckets + 1)
     });
     let bodiless = rebuilt(&bloom, |parts| parts[1].bytes.clear());
-    table.row("bloom without a bit", doors::BLOOM, bodiless, ByReadingAndOpening, {
+    table.row("bloom without a bit", doors::BLOOM, bodiless, OnOpening, {
         invalid("size of the bit array", "at least 64", 0)
     });
     let bodiless = rebuilt(&counting, |parts| parts[1].bytes.clear());
-    table.row("counting without a counter", doors::COUNTING, bodiless, ByReadingAndOpening, {
+    table.row("counting without a counter", doors::COUNTING, bodiless, OnOpening, {
         invalid("number of counters", "at least 8", 0)
     });
     let bodiless = rebuilt(&cuckoo, |parts| parts[1].bytes.clear());
-    table.row("cuckoo without a slot", doors::CUCKOO, bodiless, ByReadingAndOpening, {
+    table.row("cuckoo without a slot", doors::CUCKOO, bodiless, OnOpening, {
         invalid("number of words", words, 0)
     });
     table.check();
@@ -453,7 +452,7 @@ fn counts_that_contradict_the_body_are_found_by_the_full_check() {
     let mut row = |name, doors, file: &[u8], at, new: u64, what| {
         let found = stored(file, at);
         let bytes = in_section(file, PARAMS, at, &le(new));
-        table.row(name, doors, bytes, ByReading, invalid(what, new, found));
+        table.row(name, doors, bytes, OnReading, invalid(what, new, found));
     };
     let ones = stored(&bloom, FIRST);
     row("a one too many", doors::BLOOM, &bloom, FIRST, ones + 1, "number of set bits");
@@ -466,12 +465,12 @@ fn counts_that_contradict_the_body_are_found_by_the_full_check() {
     row("no keys", doors::CUCKOO, &cuckoo, LEN, 0, "number of occupied slots");
 
     let padded = rebuilt(&cuckoo, |parts| *parts[1].bytes.last_mut().unwrap() = 1);
-    table.row("a bit after the slots", doors::CUCKOO, padded, ByReading, {
+    table.row("a bit after the slots", doors::CUCKOO, padded, OnReading, {
         invalid("padding after the slots", 0, "1 bits")
     });
     let second = in_section(&made("window-bloom"), PARAMS_1, FIRST, &le(1));
     let ones = u64_at(&parts(&made("window-bloom"))[2].bytes, FIRST);
-    table.row("second generation", doors::WINDOW, second, ByReading, {
+    table.row("second generation", doors::WINDOW, second, OnReading, {
         invalid("number of set bits", 1, ones)
     });
     table.check();
@@ -482,8 +481,8 @@ fn impossible_windows_and_counts_are_refused() {
     let (window, replay) = (made("window-bloom"), made("replay-cuckoo"));
     let le = u64::to_le_bytes;
     let mut table = Table(Vec::new());
-    let seen = ByReadingAndOpening;
-    let mut row = |name, doors, bytes, expected| table.row(name, doors, bytes, seen, expected);
+    let noticed = OnOpening;
+    let mut row = |name, doors, bytes, expected| table.row(name, doors, bytes, noticed, expected);
 
     let salts = |expected: &str, found: &str| invalid("salts of the generations", expected, found);
     row("generation changed", doors::WINDOW, in_section(&window, WINDOW, 0, &le(9)), {
@@ -560,7 +559,7 @@ fn impossible_provenance_is_refused() {
     let file = made("bloom-sha1");
     let mut table = Table(Vec::new());
     let mut row = |name, bytes, expected| {
-        table.row(name, doors::ANY, bytes, ByReadingAndOpening, expected);
+        table.row(name, doors::ANY, bytes, OnOpening, expected);
     };
     // Five counts, a digest of 16 bytes, then the texts.
     let name = 56;

@@ -63,10 +63,14 @@ pub(crate) fn assemble(file: &[u8], parts: &[Part]) -> Vec<u8> {
     reseal(out)
 }
 
-/// Makes every checksum right, wherever the table still points into the file.
+/// Makes every checksum right, wherever the table still points into the file. What is shorter than
+/// a header and a trailer stays as it is.
 pub(crate) fn reseal(mut file: Vec<u8>) -> Vec<u8> {
-    let rows = u32_at(&file, 12) as usize;
-    let table_end = (HEADER + ENTRY * rows).min(file.len());
+    if file.len() < HEADER + 16 {
+        return file;
+    }
+    let rows = (u32_at(&file, 12) as usize).min((file.len() - HEADER) / ENTRY);
+    let table_end = HEADER + ENTRY * rows;
     for at in (HEADER..table_end).step_by(ENTRY) {
         let (start, len) = (u64_at(&file, at + 8), u64_at(&file, at + 16));
         let end = start.saturating_add(len) as usize;
