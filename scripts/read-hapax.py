@@ -163,7 +163,8 @@ class Filter:
         if self.kind == CUCKOO:
             fingerprint = reduce(b, (1 << self.per_key) - 1) + 1
             first = reduce(a, self.first)
-            r = reduce(fingerprint * M1 & MASK, self.first)
+            t = fingerprint * M1 & MASK
+            r = reduce((t ^ t >> 32) * M2 & MASK, self.first)
             if self.first % 2 == 0:
                 r |= 1
             second = (r - first) % self.first

@@ -367,7 +367,7 @@ fn impossible_parameters_are_refused() {
         [("63 bytes", doors::BLOOM, &bloom), ("63 bytes of any", doors::ANY, &bloom)]
     {
         let short = rebuilt(file, |parts| parts[0].bytes.truncate(63));
-        table.row(name, doors, short, OnOpening, { invalid("parameters", "more bytes", "7 left") });
+        table.row(name, doors, short, OnOpening, invalid("parameters", "more bytes", "7 left"));
         let long = rebuilt(file, |parts| parts[0].bytes.push(0));
         table.row(name, doors, long, OnOpening, {
             invalid("parameters", "no more bytes", "1 left")
