@@ -1,10 +1,5 @@
 //! The contract, kept by every filter: laws, model tests, rates, sizing.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::missing_panics_doc,
-    reason = "a premise that fails is a test that fails"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a premise that fails is a test that fails")]
 #![expect(unreachable_pub, reason = "the support modules are shared by several test crates")]
 
 #[path = "../support/mod.rs"]
