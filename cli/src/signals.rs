@@ -11,10 +11,11 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::flag;
 use signal_hook::iterator::Signals;
 
 use crate::exit::Exit;
@@ -50,6 +51,8 @@ impl Drop for Undo {
 ///
 /// What the system said, if the handlers or the thread could not be had.
 pub(crate) fn tidy_up_when_stopped() -> io::Result<()> {
+    // Past a limit on file sizes the system would kill the run; handled, the write fails instead.
+    flag::register(SIGXFSZ, Arc::default())?;
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     thread::Builder::new().name("signals".into()).spawn(move || {
         if let Some(signal) = signals.forever().next() {

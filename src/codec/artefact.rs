@@ -128,8 +128,7 @@ impl<F: Encode> Artefact<F> {
     /// Writes the file atomically: a temporary file in the same folder, synced, renamed, and the
     /// folder synced. A crash or a full disk at any moment leaves the old file, or none.
     ///
-    /// The temporary file's name starts with [`temporary_prefix`](super::temporary_prefix): only a
-    /// process that is killed leaves it behind.
+    /// Only a process that is killed leaves the temporary file, `.hapax-XXXXXX.tmp`, behind.
     ///
     /// # Errors
     ///

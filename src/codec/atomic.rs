@@ -58,18 +58,10 @@ fn folder_of(path: &Path) -> PathBuf {
     }
 }
 
-/// How the names of this process's temporary files start: `.hapax-PID-`. A program that dies by a
-/// signal it handles can remove what starts like this from the folder it was writing to.
-#[must_use]
-pub fn temporary_prefix() -> String {
-    format!(".hapax-{}-", std::process::id())
-}
-
 /// A temporary file with the permissions of any new file; the crate's default would be 0600.
 fn temporary_file(folder: &Path, readers: Readers) -> io::Result<NamedTempFile> {
-    let prefix = temporary_prefix();
     let mut builder = Builder::new();
-    builder.prefix(&prefix).suffix(".tmp");
+    builder.prefix(".hapax-").suffix(".tmp");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

@@ -242,12 +242,5 @@ impl fmt::Display for FileError {
     }
 }
 
-impl std::error::Error for FileError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Io { source, .. } => Some(source),
-            Self::Decode { source, .. } => Some(source),
-            Self::Exists { .. } => None,
-        }
-    }
-}
+/// No `source()`: the message says all of it, and reporters that walk the chain would say it twice.
+impl std::error::Error for FileError {}

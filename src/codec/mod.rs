@@ -30,7 +30,6 @@ mod reader;
 mod writer;
 
 pub use artefact::{Artefact, Decode, Encode, Existing, Persist, Readers, SaveOptions, verify};
-pub use atomic::temporary_prefix;
 pub use error::{DecodeError, FileError, ReadError};
 pub use header::{FORMAT_VERSION, Kind};
 pub use provenance::Provenance;

@@ -281,8 +281,7 @@ mod unix {
             for name in names(folder.path()) {
                 if name != "list.hapax" {
                     // Only what a killed process cannot remove, and by its name it can be told.
-                    let prefix = format!(".hapax-{}-", child.id());
-                    assert!(name.starts_with(&prefix), "{name}");
+                    assert!(name.starts_with(".hapax-") && name.ends_with(".tmp"), "{name}");
                     fs::remove_file(folder.path().join(name)).unwrap();
                     interrupted += 1;
                 }

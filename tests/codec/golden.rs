@@ -6,19 +6,15 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use hapax::KeyHash;
 use hapax::codec::verify;
 
-use crate::samples::{SAMPLES, Sample};
+use crate::samples::{SAMPLES, Sample, folder, writes_golden};
 
 /// Keys 0 to 255 are asked.
 const QUERIES: u32 = 256;
-
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1")
-}
 
 fn path(sample: &Sample) -> PathBuf {
     folder().join(sample.name).with_extension("hapax")
@@ -46,7 +42,7 @@ fn answers() -> String {
 
 #[test]
 fn golden_files_are_what_this_release_writes() {
-    let write = std::env::var_os("HAPAX_WRITE_GOLDEN").is_some();
+    let write = writes_golden();
     for sample in &SAMPLES {
         let made = (sample.make)();
         if write {

@@ -12,6 +12,7 @@ mod flips;
 mod golden;
 mod keyed;
 mod malformed;
+mod parameters;
 mod reseal;
 mod samples;
 #[cfg(feature = "serde")]

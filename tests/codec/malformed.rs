@@ -11,13 +11,13 @@ use crate::reseal::{
 use crate::samples::{SAMPLES, sample};
 
 // Sections by type and index.
-const PARAMS: (u16, u16) = (1, 0);
-const PARAMS_1: (u16, u16) = (1, 1);
+pub(crate) const PARAMS: (u16, u16) = (1, 0);
+pub(crate) const PARAMS_1: (u16, u16) = (1, 1);
 const BODY: (u16, u16) = (2, 0);
 const BODY_1: (u16, u16) = (2, 1);
-const PROVENANCE: (u16, u16) = (3, 0);
-const WINDOW: (u16, u16) = (4, 0);
-const COUNTS: (u16, u16) = (5, 0);
+pub(crate) const PROVENANCE: (u16, u16) = (3, 0);
+pub(crate) const WINDOW: (u16, u16) = (4, 0);
+pub(crate) const COUNTS: (u16, u16) = (5, 0);
 
 // Offsets in the header, in a row of the table, and in the parameters.
 const VERSION: usize = 8;
@@ -27,17 +27,17 @@ const FILE_LEN: usize = 16;
 const HASH: usize = 24;
 const SEED: usize = 32;
 const TABLE: usize = 64;
-const PER_KEY: usize = 4;
-const COUNTER_BITS: usize = 8;
-const SALT: usize = 16;
-const CAPACITY: usize = 24;
-const LEN: usize = 32;
-const FIRST: usize = 40;
-const SECOND: usize = 48;
+pub(crate) const PER_KEY: usize = 4;
+pub(crate) const COUNTER_BITS: usize = 8;
+pub(crate) const SALT: usize = 16;
+pub(crate) const CAPACITY: usize = 24;
+pub(crate) const LEN: usize = 32;
+pub(crate) const FIRST: usize = 40;
+pub(crate) const SECOND: usize = 48;
 
 /// Which doors notice.
 #[derive(Clone, Copy)]
-enum Noticed {
+pub(crate) enum Noticed {
     /// All of them.
     Everywhere,
     /// Reading and opening; every checksum is right, so `verify` finds nothing.
@@ -55,10 +55,14 @@ struct Row {
     expected: DecodeError,
 }
 
-struct Table(Vec<Row>);
+pub(crate) struct Table(Vec<Row>);
 
 impl Table {
-    fn row(
+    pub(crate) const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    pub(crate) fn row(
         &mut self,
         name: &'static str,
         doors: Doors,
@@ -69,7 +73,7 @@ impl Table {
         self.0.push(Row { name, doors, bytes, noticed, expected });
     }
 
-    fn check(self) {
+    pub(crate) fn check(self) {
         assert!(!self.0.is_empty());
         for Row { name, doors, bytes, noticed, expected } in self.0 {
             let bytes = Aligned::new(&bytes);
@@ -89,11 +93,15 @@ impl Table {
     }
 }
 
-fn made(name: &str) -> Vec<u8> {
+pub(crate) fn made(name: &str) -> Vec<u8> {
     (sample(name).make)()
 }
 
-fn invalid(what: &'static str, expected: impl ToString, found: impl ToString) -> DecodeError {
+pub(crate) fn invalid(
+    what: &'static str,
+    expected: impl ToString,
+    found: impl ToString,
+) -> DecodeError {
     DecodeError::Invalid { what, expected: expected.to_string(), found: found.to_string() }
 }
 
@@ -105,7 +113,7 @@ fn sections(expected: &str, found: &str) -> DecodeError {
 fn damaged_headers_are_refused() {
     let file = made("bloom");
     let any = doors::ANY;
-    let mut table = Table(Vec::new());
+    let mut table = Table::new();
     let mut row = |name, bytes, expected| table.row(name, any, bytes, Everywhere, expected);
     let le16 = u16::to_le_bytes;
 
@@ -188,7 +196,7 @@ fn patched_header(file: &[u8], at: usize, new: &[u8]) -> Vec<u8> {
 fn damaged_section_tables_are_refused() {
     let file = made("bloom");
     let len = file.len() as u64;
-    let mut table = Table(Vec::new());
+    let mut table = Table::new();
     let mut row =
         |name, bytes, expected| table.row(name, doors::BLOOM, bytes, Everywhere, expected);
     let le = u64::to_le_bytes;
@@ -261,7 +269,7 @@ fn damaged_section_tables_are_refused() {
 fn missing_extra_and_misplaced_sections_are_refused() {
     let file = made("bloom");
     let replay = made("replay-cuckoo");
-    let mut table = Table(Vec::new());
+    let mut table = Table::new();
     let noticed = OnOpening;
     let mut row = |name, doors, bytes, expected| table.row(name, doors, bytes, noticed, expected);
     let without = |file: &[u8], id: (u16, u16)| {
@@ -318,7 +326,7 @@ fn a_kind_that_was_not_asked_for_is_named() {
         (doors::WINDOW, "a window of generations", "window-bloom", Kind::Window),
         (doors::REPLAY, "the state of a replay filter", "replay-cuckoo", Kind::Replay),
     ];
-    let mut table = Table(Vec::new());
+    let mut table = Table::new();
     for (doors, expected, name, _) in kinds {
         for (_, _, other, found) in kinds.iter().filter(|kind| kind.2 != name) {
             let error = DecodeError::WrongKind { expected, found: *found };
@@ -342,244 +350,6 @@ fn a_kind_that_was_not_asked_for_is_named() {
     table.check();
 }
 
-#[test]
-fn impossible_parameters_are_refused() {
-    let (bloom, counting, cuckoo) = (made("bloom"), made("counting-4"), made("cuckoo-13"));
-    let le = u64::to_le_bytes;
-    let mut table = Table(Vec::new());
-    for (typed, file) in
-        [(doors::BLOOM, &bloom), (doors::COUNTING, &counting), (doors::CUCKOO, &cuckoo)]
-    {
-        for doors in [typed, doors::ANY] {
-            let mut row = |name, at, new: &[u8], expected| {
-                let bytes = in_section(file, PARAMS, at, new);
-                table.row(name, doors, bytes, OnOpening, expected);
-            };
-            row("policy 2", 2, &[2], invalid("policy past the capacity", "0 or 1", 2));
-            let reserved = || DecodeError::Reserved { part: "parameters" };
-            row("reserved after the policy", 3, &[1], reserved());
-            row("reserved after the counters", 12, &[0, 0, 0, 1], reserved());
-            row("reserved at the end", 63, &[1], reserved());
-            row("capacity 0", CAPACITY, &le(0), invalid("capacity", "1 or more", 0));
-        }
-    }
-    for (name, doors, file) in
-        [("63 bytes", doors::BLOOM, &bloom), ("63 bytes of any", doors::ANY, &bloom)]
-    {
-        let short = rebuilt(file, |parts| parts[0].bytes.truncate(63));
-        table.row(name, doors, short, OnOpening, { invalid("parameters", "more bytes", "7 left") });
-        let long = rebuilt(file, |parts| parts[0].bytes.push(0));
-        table.row(name, doors, long, OnOpening, {
-            invalid("parameters", "no more bytes", "1 left")
-        });
-    }
-
-    let mut row = |name, doors, file: &[u8], at, new: &[u8], expected| {
-        table.row(name, doors, in_section(file, PARAMS, at, new), OnOpening, expected);
-    };
-    for (doors, file) in [(doors::BLOOM, &bloom), (doors::COUNTING, &counting)] {
-        let probes = |found: u32| invalid("number of probes", "1 to 64", found);
-        for found in [0u32, 65, u32::MAX] {
-            row("probes", doors, file, PER_KEY, &found.to_le_bytes(), probes(found));
-        }
-    }
-    let bits = parts(&bloom)[1].bytes.len() * 8;
-    row("more ones than bits", doors::BLOOM, &bloom, FIRST, &le(bits as u64 + 1), {
-        invalid("number of set bits", format!("0 to {bits}"), bits + 1)
-    });
-    let reserved = || DecodeError::Reserved { part: "parameters" };
-    row("bloom with counters", doors::BLOOM, &bloom, COUNTER_BITS, &[4], reserved());
-    row("bloom with saturated", doors::BLOOM, &bloom, SECOND, &[1], reserved());
-    row("cuckoo with counters", doors::CUCKOO, &cuckoo, COUNTER_BITS, &[4], reserved());
-    row("cuckoo with saturated", doors::CUCKOO, &cuckoo, SECOND, &[1], reserved());
-
-    for found in [0u32, 1, 5, 16, 64, u32::MAX] {
-        row("counter bits", doors::COUNTING, &counting, COUNTER_BITS, &found.to_le_bytes(), {
-            invalid("bits in a counter", "4 or 8", found)
-        });
-    }
-    let counters = parts(&counting)[1].bytes.len() as u64 * 2;
-    let saturated = u64_at(&parts(&counting)[0].bytes, SECOND);
-    for found in [0, counters + 1, u64::MAX] {
-        row("counters in use", doors::COUNTING, &counting, FIRST, &le(found), {
-            invalid("number of counters in use", format!("{saturated} to {counters}"), found)
-        });
-    }
-
-    for found in [0u32, 3, 33, 64, u32::MAX] {
-        row("fingerprint bits", doors::CUCKOO, &cuckoo, PER_KEY, &found.to_le_bytes(), {
-            invalid("bits in a fingerprint", "4 to 32", found)
-        });
-    }
-    let words = parts(&cuckoo)[1].bytes.len() / 8;
-    let buckets = u64_at(&parts(&cuckoo)[0].bytes, FIRST);
-    row("no buckets", doors::CUCKOO, &cuckoo, FIRST, &le(0), {
-        invalid("number of buckets", "at least 1", 0)
-    });
-    let more = (52 * (2 * buckets)).div_ceil(64) + 2;
-    row("twice the buckets", doors::CUCKOO, &cuckoo, FIRST, &le(2 * buckets), {
-        invalid("number of words", more, words)
-    });
-    for huge in [1 << 62, u64::MAX / 52 + 1, u64::MAX] {
-        row("buckets times bits past 2⁶⁴", doors::CUCKOO, &cuckoo, FIRST, &le(huge), {
-            invalid("number of words", "fewer buckets", words)
-        });
-    }
-    row("more keys than slots", doors::CUCKOO, &cuckoo, LEN, &le(4 * buckets + 1), {
-        invalid("number of keys", format!("0 to {}", 4 * buckets), 4 * buckets + 1)
-    });
-    let bodiless = rebuilt(&bloom, |parts| parts[1].bytes.clear());
-    table.row("bloom without a bit", doors::BLOOM, bodiless, OnOpening, {
-        invalid("size of the bit array", "at least 64", 0)
-    });
-    let bodiless = rebuilt(&counting, |parts| parts[1].bytes.clear());
-    table.row("counting without a counter", doors::COUNTING, bodiless, OnOpening, {
-        invalid("number of counters", "at least 8", 0)
-    });
-    let bodiless = rebuilt(&cuckoo, |parts| parts[1].bytes.clear());
-    table.row("cuckoo without a slot", doors::CUCKOO, bodiless, OnOpening, {
-        invalid("number of words", words, 0)
-    });
-    table.check();
-}
-
-#[test]
-fn counts_that_contradict_the_body_are_found_by_the_full_check() {
-    let (bloom, counting, cuckoo) = (made("bloom"), made("counting-4"), made("cuckoo-13"));
-    let le = u64::to_le_bytes;
-    let stored = |file: &[u8], at| u64_at(&parts(file)[0].bytes, at);
-    let mut table = Table(Vec::new());
-    let mut row = |name, doors, file: &[u8], at, new: u64, what| {
-        let found = stored(file, at);
-        let bytes = in_section(file, PARAMS, at, &le(new));
-        table.row(name, doors, bytes, OnReading, invalid(what, new, found));
-    };
-    let ones = stored(&bloom, FIRST);
-    row("a one too many", doors::BLOOM, &bloom, FIRST, ones + 1, "number of set bits");
-    row("no ones", doors::BLOOM, &bloom, FIRST, 0, "number of set bits");
-    let used = stored(&counting, FIRST);
-    row("one too few", doors::COUNTING, &counting, FIRST, used - 1, "number of counters in use");
-    row("not saturated", doors::COUNTING, &counting, SECOND, 0, "number of saturated counters");
-    let len = stored(&cuckoo, LEN);
-    row("a key too few", doors::CUCKOO, &cuckoo, LEN, len - 1, "number of occupied slots");
-    row("no keys", doors::CUCKOO, &cuckoo, LEN, 0, "number of occupied slots");
-
-    let padded = rebuilt(&cuckoo, |parts| *parts[1].bytes.last_mut().unwrap() = 1);
-    table.row("a bit after the slots", doors::CUCKOO, padded, OnReading, {
-        invalid("padding after the slots", 0, "1 bits")
-    });
-    let second = in_section(&made("window-bloom"), PARAMS_1, FIRST, &le(1));
-    let ones = u64_at(&parts(&made("window-bloom"))[2].bytes, FIRST);
-    table.row("second generation", doors::WINDOW, second, OnReading, {
-        invalid("number of set bits", 1, ones)
-    });
-    table.check();
-}
-
-#[test]
-fn impossible_windows_and_counts_are_refused() {
-    let (window, replay) = (made("window-bloom"), made("replay-cuckoo"));
-    let le = u64::to_le_bytes;
-    let mut table = Table(Vec::new());
-    let noticed = OnOpening;
-    let mut row = |name, doors, bytes, expected| table.row(name, doors, bytes, noticed, expected);
-
-    let salts = |expected: &str, found: &str| invalid("salts of the generations", expected, found);
-    row("generation changed", doors::WINDOW, in_section(&window, WINDOW, 0, &le(9)), {
-        salts("Salt(0xe), Salt(0xd)", "Salt(0x8), Salt(0x7)")
-    });
-    row("first salt changed", doors::WINDOW, in_section(&window, WINDOW, 8, &le(0)), {
-        salts("Salt(0x3), Salt(0x2)", "Salt(0x8), Salt(0x7)")
-    });
-    row("salts alike", doors::WINDOW, in_section(&window, PARAMS_1, SALT, &le(8)), {
-        salts("Salt(0x8), Salt(0x7)", "Salt(0x8), Salt(0x8)")
-    });
-    let swapped = rebuilt(&window, |parts| {
-        let (first, second) = (parts[0].bytes.clone(), parts[1].bytes.clone());
-        (parts[0].bytes, parts[1].bytes) = (parts[2].bytes.clone(), parts[3].bytes.clone());
-        (parts[2].bytes, parts[3].bytes) = (first, second);
-    });
-    row("generations swapped", doors::WINDOW, swapped, {
-        salts("Salt(0x8), Salt(0x7)", "Salt(0x7), Salt(0x8)")
-    });
-    let long = rebuilt(&window, |parts| parts[4].bytes.push(0));
-    row("window state too long", doors::WINDOW, long, {
-        invalid("window", "no more bytes", "1 left")
-    });
-
-    let alike = |expected: &str, found: &str| {
-        invalid("generations, which must be built alike", expected, found)
-    };
-    let words = parts(&window)[1].bytes.len() / 8;
-    let bloom = |capacity: u64, policy: &str, probes: u32, words: usize| {
-        format!("a Bloom filter for {capacity} keys ({policy}; {probes}, 0, 0; {words} words)")
-    };
-    let probes = u32::from(parts(&window)[0].bytes[PER_KEY]);
-    let first = bloom(20, "Refuse", probes, words);
-    row("capacities", doors::WINDOW, in_section(&window, PARAMS_1, CAPACITY, &le(21)), {
-        alike(&first, &bloom(21, "Refuse", probes, words))
-    });
-    row("policies", doors::WINDOW, in_section(&window, PARAMS_1, 2, &[1]), {
-        alike(&first, &bloom(20, "Degrade", probes, words))
-    });
-    row("probes", doors::WINDOW, in_section(&window, PARAMS_1, PER_KEY, &[1]), {
-        alike(&first, &bloom(20, "Refuse", 1, words))
-    });
-    let longer = rebuilt(&window, |parts| parts[3].bytes.extend([0; 8]));
-    row("sizes", doors::WINDOW, longer, alike(&first, &bloom(20, "Refuse", probes, words + 1)));
-    let cuckoo = parts(&made("cuckoo-8"));
-    let mixed = rebuilt(&window, |parts| {
-        (parts[2].bytes, parts[3].bytes) = (cuckoo[0].bytes.clone(), cuckoo[1].bytes.clone());
-    });
-    let buckets = u64_at(&cuckoo[0].bytes, FIRST);
-    let words = cuckoo[1].bytes.len() / 8;
-    row("kinds", doors::WINDOW, mixed, {
-        alike(
-            &first,
-            &format!("a cuckoo filter for 60 keys (Refuse; 8, 0, {buckets}; {words} words)"),
-        )
-    });
-    let nested = in_section(&in_section(&window, PARAMS, 0, &[64]), PARAMS_1, 0, &[64]);
-    row("a window of windows", doors::WINDOW, nested, {
-        DecodeError::WrongKind { expected: "a filter", found: Kind::Window }
-    });
-
-    let estimate = |found: f64| invalid("estimate of lost tuples", "0 or more", found);
-    for found in [f64::NAN, f64::INFINITY, -1.0, -f64::MIN_POSITIVE] {
-        let bytes = in_section(&replay, COUNTS, 16, &le(found.to_bits()));
-        row("estimate", doors::REPLAY, bytes, estimate(found));
-    }
-    let short = rebuilt(&replay, |parts| parts[5].bytes.truncate(20));
-    row("counts too short", doors::REPLAY, short, invalid("counts", "more bytes", "4 left"));
-    table.check();
-}
-
-#[test]
-fn impossible_provenance_is_refused() {
-    let file = made("bloom-sha1");
-    let mut table = Table(Vec::new());
-    let mut row = |name, bytes, expected| {
-        table.row(name, doors::ANY, bytes, OnOpening, expected);
-    };
-    // Five counts, a digest of 16 bytes, then the texts.
-    let name = 56;
-    row("text past the section", in_section(&file, PROVENANCE, name, &[0, 4, 0, 0]), {
-        let left = parts(&file)[2].bytes.len() - name - 4;
-        invalid("provenance", "more bytes", format!("{left} left"))
-    });
-    row("text of 4 GiB", in_section(&file, PROVENANCE, name, &[255; 4]), {
-        invalid("provenance", "texts of at most 65536 bytes", u32::MAX)
-    });
-    row("not UTF-8", in_section(&file, PROVENANCE, name + 4, &[0xff]), {
-        invalid("provenance", "UTF-8", "other bytes")
-    });
-    let long = rebuilt(&file, |parts| parts[2].bytes.push(0));
-    row("bytes after the texts", long, invalid("provenance", "no more bytes", "1 left"));
-    let empty = rebuilt(&file, |parts| parts[2].bytes.clear());
-    row("empty", empty, invalid("provenance", "more bytes", "0 left"));
-    table.check();
-}
-
 /// The table ends where the file ends, or the header claims a table that is not there.
 #[test]
 fn a_table_that_is_not_there_is_refused() {
@@ -591,49 +361,6 @@ fn a_table_that_is_not_there_is_refused() {
         let expected = 64 + 32 * parts(&file).len() as u64;
         assert_eq!(verify(&head), Err(DecodeError::Truncated { expected, found: 64 }));
     }
-}
-
-/// Counts at the end of their range are read, and counting on does not overflow.
-#[test]
-fn counts_at_their_end_stay_there() {
-    use hapax::codec::Artefact;
-    use hapax::prelude::*;
-    use hapax::replay::{GenerationWindow, ReplayFilter};
-    let max = u64::MAX.to_le_bytes();
-
-    let bloom = in_section(&in_section(&made("bloom"), PARAMS, 2, &[1]), PARAMS, LEN, &max);
-    let mut bloom = Artefact::<BloomFilter>::from_bytes(&bloom).unwrap().filter;
-    assert_eq!(bloom.insert("stranger").unwrap(), Seen::Never);
-    assert_eq!(bloom.stats().len, u64::MAX);
-
-    let counting = in_section(&made("counting-8"), PARAMS, LEN, &max);
-    let mut counting = Artefact::<CountingBloomFilter>::from_bytes(&counting).unwrap().filter;
-    let _ = counting.insert("stranger").unwrap();
-    assert_eq!(counting.stats().len, u64::MAX);
-
-    let replay = in_section(&made("replay-cuckoo"), COUNTS, 0, &[255; 16]);
-    let replay = in_section(&replay, WINDOW, 0, &max);
-    // The salts stay as they are: first + generation, modulo 2⁶⁴.
-    let salt = u64_at(&parts(&replay)[0].bytes, SALT);
-    let replay = in_section(&replay, WINDOW, 8, &salt.wrapping_add(1).to_le_bytes());
-    let mut replay = Artefact::<ReplayFilter<GenerationWindow<CuckooFilter>>>::from_bytes(&replay)
-        .unwrap()
-        .filter;
-    for id in 0..100u32 {
-        let _ = replay.admit(&id).unwrap();
-    }
-    assert_eq!((replay.counts().passed, replay.counts().dropped), (u64::MAX, u64::MAX));
-    assert!(replay.window().generation() < 10);
-    assert!(replay.window().contains(&99u32).unwrap());
-
-    let window = rebuilt(&made("window-bloom"), |parts| {
-        put(&mut parts[0].bytes, LEN, &max);
-        put(&mut parts[2].bytes, LEN, &max);
-    });
-    let mut window = Artefact::<GenerationWindow<AnyFilter>>::from_bytes(&window).unwrap().filter;
-    assert_eq!(window.stats().len, u64::MAX);
-    let _ = window.insert("stranger").unwrap();
-    assert!(window.contains("stranger").unwrap());
 }
 
 /// The constants above are those of the files.

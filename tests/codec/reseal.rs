@@ -115,6 +115,31 @@ pub(crate) fn rebuilt(file: &[u8], change: impl FnOnce(&mut Vec<Part>)) -> Vec<u
     assemble(file, &parts)
 }
 
+/// The same filter, window or replay filter before its first key.
+pub(crate) fn emptied(file: &[u8]) -> Vec<u8> {
+    rebuilt(file, |parts| {
+        let window = parts.iter().find(|part| part.role == 4);
+        let first_salt = window.map(|window| u64_at(&window.bytes, 8));
+        for Part { role, index, bytes } in parts {
+            match role {
+                1 => {
+                    // Keys; ones or counters in use, where it is not buckets; full counters.
+                    put(bytes, 32, &[0; 8]);
+                    if bytes[0] != 3 {
+                        put(bytes, 40, &[0; 16]);
+                    }
+                    if let Some(salt) = first_salt {
+                        put(bytes, 16, &salt.wrapping_sub(u64::from(*index)).to_le_bytes());
+                    }
+                }
+                2 | 5 => bytes.fill(0),
+                4 => put(bytes, 0, &[0; 8]),
+                _ => {}
+            }
+        }
+    })
+}
+
 #[test]
 fn an_undamaged_file_taken_apart_and_assembled_is_the_same() {
     for sample in &crate::samples::SAMPLES {

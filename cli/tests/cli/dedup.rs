@@ -224,3 +224,23 @@ fn feed(
         child.wait().unwrap().success()
     })
 }
+
+#[test]
+fn a_state_that_does_not_fit_on_the_disk_leaves_the_old_one() {
+    let folder = Folder::new();
+    let path = folder.path().join("state");
+    let state = path.to_str().unwrap();
+    assert_eq!(run(["dedup", "-q", "--state", state], "a\n").status, Some(0));
+    let before = std::fs::read(&path).unwrap();
+    // A limit of 64 blocks on every file it writes; the state is megabytes.
+    let ran = Command::new("sh")
+        .args(["-c", "ulimit -f 64; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_hapax")])
+        .args(["dedup", "--state", state])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(ran.status.code(), Some(2), "{ran:?}");
+    assert!(!ran.stderr.is_empty());
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    assert_eq!(folder.names(), ["state"], "a temporary file was left");
+}
