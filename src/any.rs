@@ -4,7 +4,7 @@ use crate::codec::{Decode, DecodeError, Encode, Kind, Params, Section, Sections}
 use crate::error::Full;
 use crate::filter::{BloomFilter, CountingBloomFilter, CuckooFilter};
 use crate::hash::{HashError, HashIdentity, KeyHash, Salt, SecretKey, Seed};
-use crate::membership::{BatchError, Insert, Membership, Restart, Seen, Stats};
+use crate::membership::{BatchError, Insert, Membership, Restart, Seen, Stats, Unlock};
 use crate::store::Words;
 
 /// A filter of whatever kind a file holds.
@@ -50,17 +50,19 @@ impl<S: AsRef<[u64]>> AnyFilter<S> {
     }
 }
 
-impl<S: AsRef<[u64]>> Membership for AnyFilter<S> {
-    fn seed(&self) -> &Seed {
-        self.as_membership().seed()
-    }
-
+impl<S> Unlock for AnyFilter<S> {
     fn unlock(&mut self, key: SecretKey) -> Result<(), HashError> {
         match self {
             Self::Bloom(filter) => filter.unlock(key),
             Self::Counting(filter) => filter.unlock(key),
             Self::Cuckoo(filter) => filter.unlock(key),
         }
+    }
+}
+
+impl<S: AsRef<[u64]>> Membership for AnyFilter<S> {
+    fn seed(&self) -> &Seed {
+        self.as_membership().seed()
     }
 
     fn contains_hash(&self, hash: KeyHash) -> bool {

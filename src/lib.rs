@@ -57,7 +57,7 @@ pub use filter::{
 pub use hash::{Digest, HashError, HashIdentity, Key, KeyHash, KeyId, Salt, SecretKey, Seed};
 pub use membership::{
     BatchError, Insert, InsertError, InsertExt, Membership, MembershipExt, Merge, Remove,
-    RemoveExt, Removed, Restart, Seen, Stats,
+    RemoveExt, Removed, Restart, Seen, Stats, Unlock,
 };
 #[cfg(feature = "screen")]
 pub use screen::{Screen, Verdict};
@@ -70,6 +70,7 @@ pub mod prelude {
     pub use crate::{
         AnyFilter, BloomFilter, CountingBloomFilter, CuckooFilter, Insert, InsertExt, Key, KeyHash,
         Membership, MembershipExt, Merge, PastCapacity, Remove, RemoveExt, Removed, Seed, Seen,
+        Unlock,
     };
 }
 

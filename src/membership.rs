@@ -8,6 +8,7 @@
 //! | [`Remove`] | takes back what was inserted, and only that |
 //! | [`Merge`] | the union of filters built alike |
 //! | [`Restart`] | emptied and used again under another salt |
+//! | [`Unlock`] | given the secret key that it was opened without |
 //!
 //! The traits work on hashes, so that one hash serves many filters and a filter chosen at run time
 //! is a `dyn Membership`. [`MembershipExt`], [`InsertExt`] and [`RemoveExt`] add the methods that
@@ -27,17 +28,6 @@ use crate::hash::{HashError, Key, KeyHash, Salt, SecretKey, Seed};
 pub trait Membership {
     /// What hashes keys for this filter.
     fn seed(&self) -> &Seed;
-
-    /// Adds the secret key of a filter that was opened locked. What is provided serves filters that
-    /// never are.
-    ///
-    /// # Errors
-    ///
-    /// As [`Seed::unlock`].
-    fn unlock(&mut self, key: SecretKey) -> Result<(), HashError> {
-        let _ = key;
-        Err(HashError::NotKeyed)
-    }
 
     /// Whether the key of this hash may be a member. `false` is certain.
     #[must_use]
@@ -65,6 +55,16 @@ pub trait Membership {
     /// What the filter knows of itself. O(1).
     #[must_use]
     fn stats(&self) -> Stats;
+}
+
+/// Filters whose secret key can be added after they were opened without it.
+pub trait Unlock {
+    /// Adds the secret key of a filter that was opened locked.
+    ///
+    /// # Errors
+    ///
+    /// As [`Seed::unlock`].
+    fn unlock(&mut self, key: SecretKey) -> Result<(), HashError>;
 }
 
 /// Filters that grow. Insertion is all or nothing: a refused insert leaves the filter unchanged.
@@ -129,8 +129,8 @@ pub trait Remove: Insert {
     fn remove_hash(&mut self, hash: KeyHash) -> Removed;
 }
 
-/// Union in place of filters built alike.
-pub trait Merge: Sized {
+/// Union in place of filters built alike; the other may keep its words elsewhere, in a mapped file.
+pub trait Merge<Other = Self> {
     /// Adds every member of `other`. Answers then equal those of a filter given both sets of keys.
     ///
     /// # Errors
@@ -138,8 +138,39 @@ pub trait Merge: Sized {
     /// [`Incompatible`], naming what differs, unless both have the
     /// same seed, salt and shape; or if the union exceeds the capacity and the filter's policy is
     /// to refuse. `self` is unchanged then.
-    fn merge(&mut self, other: &Self) -> Result<(), Incompatible>;
+    fn merge(&mut self, other: &Other) -> Result<(), Incompatible>;
 }
+
+macro_rules! membership_through_pointers {
+    ($($pointer:ty),*) => {$(
+        impl<F: Membership + ?Sized> Membership for $pointer {
+            fn seed(&self) -> &Seed {
+                (**self).seed()
+            }
+
+            fn contains_hash(&self, hash: KeyHash) -> bool {
+                (**self).contains_hash(hash)
+            }
+
+            fn contains_batch(
+                &self,
+                hashes: &[KeyHash],
+                present: &mut [bool],
+            ) -> Result<(), BatchError> {
+                (**self).contains_batch(hashes, present)
+            }
+
+            fn false_positive_rate(&self) -> f64 {
+                (**self).false_positive_rate()
+            }
+
+            fn stats(&self) -> Stats {
+                (**self).stats()
+            }
+        }
+    )*};
+}
+membership_through_pointers!(&F, Box<F>, std::sync::Arc<F>);
 
 /// What an insert found.
 #[must_use]

@@ -11,11 +11,11 @@ use crate::filter::InvalidParts;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// The bytes do not start like a `.hapax` file.
-    NotHapax {
-        /// The first bytes, up to eight.
-        found: Vec<u8>,
-    },
+    /// There are no bytes.
+    Empty,
+    /// The bytes do not start like a `.hapax` file. (What they start with is not said: a list of
+    /// passwords may have been taken for a filter.)
+    NotHapax,
     /// The bytes end too early.
     Truncated {
         /// Bytes that are needed, as far as is known.
@@ -87,13 +87,9 @@ impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const REMAKE: &str = "restore it from a copy or build it again";
         match self {
-            Self::NotHapax { found } if found.is_empty() => {
-                write!(f, "not a .hapax file: it is empty")
-            }
-            Self::NotHapax { found } => write!(
-                f,
-                "not a .hapax file: expected it to start with \\x89HAPAX\\r\\n, found \"{}\"",
-                found.escape_ascii()
+            Self::Empty => f.write_str("not a .hapax file: it is empty"),
+            Self::NotHapax => f.write_str(
+                "not a .hapax file: expected it to start with \\x89HAPAX\\r\\n, found something else",
             ),
             Self::Truncated { expected, found } => {
                 write!(f, "truncated: expected at least {expected} bytes, found {found}; {REMAKE}")

@@ -216,9 +216,12 @@ impl Header {
 
     /// Reads the header, given its bytes or as many as there are.
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        if bytes.is_empty() {
+            return Err(DecodeError::Empty);
+        }
         let magic_len = bytes.len().min(MAGIC.len());
-        if bytes.is_empty() || bytes[..magic_len] != MAGIC[..magic_len] {
-            return Err(DecodeError::NotHapax { found: bytes[..magic_len].to_vec() });
+        if bytes[..magic_len] != MAGIC[..magic_len] {
+            return Err(DecodeError::NotHapax);
         }
         let Some(bytes) = bytes.get(..HEADER_LEN as usize) else {
             let found = bytes.len() as u64;

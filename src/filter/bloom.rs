@@ -19,7 +19,7 @@ use super::{InvalidParts, Settings};
 use crate::error::{BuildError, Full, Incompatible, require_equal};
 use crate::hash::{HashError, KeyHash, Salt, SecretKey, Seed};
 use crate::math::bloom::{MAX_PROBES, estimated_len, expected_rate, rate_at_fill};
-use crate::membership::{Insert, Membership, Merge, Restart, Seen, Stats};
+use crate::membership::{Insert, Membership, Merge, Restart, Seen, Stats, Unlock};
 use crate::store::{Bits, Words};
 
 /// A Bloom filter: k bits per key in an array of m.
@@ -139,13 +139,15 @@ impl<S: AsRef<[u64]>> BloomFilter<S> {
     }
 }
 
+impl<S> Unlock for BloomFilter<S> {
+    fn unlock(&mut self, key: SecretKey) -> Result<(), HashError> {
+        self.settings.seed.unlock(key)
+    }
+}
+
 impl<S: AsRef<[u64]>> Membership for BloomFilter<S> {
     fn seed(&self) -> &Seed {
         &self.settings.seed
-    }
-
-    fn unlock(&mut self, key: SecretKey) -> Result<(), HashError> {
-        self.settings.seed.unlock(key)
     }
 
     #[inline]
@@ -217,8 +219,12 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Insert for BloomFilter<S> {
     }
 }
 
-impl<S: AsRef<[u64]> + AsMut<[u64]>> Merge for BloomFilter<S> {
-    fn merge(&mut self, other: &Self) -> Result<(), Incompatible> {
+impl<S, T> Merge<BloomFilter<T>> for BloomFilter<S>
+where
+    S: AsRef<[u64]> + AsMut<[u64]>,
+    T: AsRef<[u64]>,
+{
+    fn merge(&mut self, other: &BloomFilter<T>) -> Result<(), Incompatible> {
         self.settings.require_mergeable(&other.settings)?;
         require_equal("number of probes", &self.num_probes, &other.num_probes)?;
         require_equal("size", &self.bits.len(), &other.bits.len())?;

@@ -22,7 +22,7 @@ use super::{InvalidParts, PastCapacity, Settings};
 use crate::error::{BuildError, Full, Incompatible, require_equal};
 use crate::hash::{HashError, KeyHash, Salt, SecretKey, Seed};
 use crate::math::bloom::{MAX_PROBES, estimated_len, expected_rate, rate_at_fill};
-use crate::membership::{Insert, Membership, Merge, Remove, Removed, Restart, Seen, Stats};
+use crate::membership::{Insert, Membership, Merge, Remove, Removed, Restart, Seen, Stats, Unlock};
 use crate::store::{Counters, Words};
 
 /// A counting Bloom filter: k counters of 4 or 8 bits per key.
@@ -221,13 +221,15 @@ impl<S: AsRef<[u64]>> CountingBloomFilter<S> {
     }
 }
 
+impl<S> Unlock for CountingBloomFilter<S> {
+    fn unlock(&mut self, key: SecretKey) -> Result<(), HashError> {
+        self.settings.seed.unlock(key)
+    }
+}
+
 impl<S: AsRef<[u64]>> Membership for CountingBloomFilter<S> {
     fn seed(&self) -> &Seed {
         &self.settings.seed
-    }
-
-    fn unlock(&mut self, key: SecretKey) -> Result<(), HashError> {
-        self.settings.seed.unlock(key)
     }
 
     #[inline]
@@ -327,8 +329,12 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Remove for CountingBloomFilter<S> {
     }
 }
 
-impl<S: AsRef<[u64]> + AsMut<[u64]>> Merge for CountingBloomFilter<S> {
-    fn merge(&mut self, other: &Self) -> Result<(), Incompatible> {
+impl<S, T> Merge<CountingBloomFilter<T>> for CountingBloomFilter<S>
+where
+    S: AsRef<[u64]> + AsMut<[u64]>,
+    T: AsRef<[u64]>,
+{
+    fn merge(&mut self, other: &CountingBloomFilter<T>) -> Result<(), Incompatible> {
         self.settings.require_mergeable(&other.settings)?;
         require_equal("number of probes", &self.num_probes, &other.num_probes)?;
         require_equal("bits in a counter", &self.counters.bits(), &other.counters.bits())?;

@@ -33,7 +33,7 @@ use crate::math::cuckoo::{
     MAX_FINGERPRINT_BITS, MIN_FINGERPRINT_BITS, SLOTS_PER_BUCKET, buckets_for, keys_in,
     least_fingerprint_bits, load_at_rate, rate_at_load,
 };
-use crate::membership::{Insert, Membership, Remove, Removed, Restart, Seen, Stats};
+use crate::membership::{Insert, Membership, Remove, Removed, Restart, Seen, Stats, Unlock};
 use crate::store::{Slots, Words, words_for};
 
 /// Buckets looked at before an insert gives up. Rarely more than a hundred are, up to a load of
@@ -361,13 +361,15 @@ fn path(reached: &[Reached], from: usize) -> impl Iterator<Item = (u64, Option<u
     })
 }
 
+impl<S> Unlock for CuckooFilter<S> {
+    fn unlock(&mut self, key: SecretKey) -> Result<(), HashError> {
+        self.settings.seed.unlock(key)
+    }
+}
+
 impl<S: AsRef<[u64]>> Membership for CuckooFilter<S> {
     fn seed(&self) -> &Seed {
         &self.settings.seed
-    }
-
-    fn unlock(&mut self, key: SecretKey) -> Result<(), HashError> {
-        self.settings.seed.unlock(key)
     }
 
     #[inline]

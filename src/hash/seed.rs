@@ -8,8 +8,8 @@ use zeroize::Zeroizing;
 
 use super::{Key, KeyHash};
 
-/// Selects the hash function of a filter. Equal seeds hash alike, and only filters of equal seeds
-/// can be merged.
+/// Selects the hash function of a filter. Only filters of the same identity can be merged, whether or
+/// not the secret is at hand.
 ///
 /// | Constructor | Function | For |
 /// |---|---|---|
@@ -47,6 +47,7 @@ enum Kind {
 
 /// What a file says of its hash function; everything of a [`Seed`] but the secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HashIdentity {
     /// XXH3-128 of the canonical key bytes under this seed.
     Xxh3(u64),
@@ -141,12 +142,6 @@ impl Seed {
             }
             HashIdentity::Xxh3(_) | HashIdentity::Uniform(_) => Err(HashError::NotKeyed),
         }
-    }
-
-    /// Whether two seeds are the same hash function, whether or not the secret is at hand.
-    #[must_use]
-    pub fn hashes_like(&self, other: &Self) -> bool {
-        self.identity() == other.identity()
     }
 
     /// Hashes a key. Costs one pass over its bytes: about 2 ns for short keys with XXH3, 10 ns

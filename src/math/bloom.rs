@@ -121,28 +121,6 @@ pub fn most_keys(m: f64, rate: f64) -> (u64, u32) {
 /// The largest filter that can be planned: 2⁴⁸ bits, 32 TiB.
 pub const MAX_BITS: f64 = (1u64 << 48) as f64;
 
-/// Mean rate over one fill from empty to n, relative to the rate at n:
-/// φ = 2ᵏ ∫₀¹ (1 − 2⁻ˣ)ᵏ dx for a filter sized at its best k.
-///
-/// A filter that drops duplicates loses n·ε·φ of n new keys while it fills. Simpson's rule on 512
-/// intervals, good to 10⁻⁹.
-///
-/// ```
-/// let phi = hapax::math::bloom::mean_rate_share(7);
-/// assert!((phi - 0.164).abs() < 0.001);
-/// ```
-#[must_use]
-pub fn mean_rate_share(k: u32) -> f64 {
-    const INTERVALS: u32 = 512;
-    let value = |i: u32| {
-        let x = f64::from(i) / f64::from(INTERVALS);
-        (2.0 * -(-x * std::f64::consts::LN_2).exp_m1()).powi(k.cast_signed())
-    };
-    let inner: f64 =
-        (1..INTERVALS).map(|i| if i % 2 == 1 { 4.0 * value(i) } else { 2.0 * value(i) }).sum();
-    (value(0) + inner + value(INTERVALS)) / (3.0 * f64::from(INTERVALS))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,13 +161,6 @@ mod tests {
                 );
                 last = rate;
             }
-        }
-    }
-
-    #[test]
-    fn mean_rate_share_matches_published_values() {
-        for (k, phi) in [(7, 0.164), (10, 0.122), (14, 0.091), (20, 0.066), (30, 0.045)] {
-            assert!((mean_rate_share(k) - phi).abs() < 6e-4, "k {k}");
         }
     }
 

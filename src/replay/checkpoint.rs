@@ -12,17 +12,17 @@ use crate::hash::HashIdentity;
 ///
 /// ```
 /// use hapax::prelude::*;
-/// use hapax::replay::{GenerationWindow, ReplayFilter, Verdict};
+/// use hapax::replay::{GenerationWindow, ReplayFilter};
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("state");
 /// let builder = BloomFilter::builder().capacity(1_000).false_positive_rate(1e-6);
 /// let mut filter = ReplayFilter::new(GenerationWindow::new(&builder)?);
-/// assert_eq!(filter.admit("order 17")?, Verdict::First);
+/// assert_eq!(filter.admit("order 17")?, Seen::Never);
 /// filter.save(&path)?;
 ///
 /// let mut restored = ReplayFilter::<GenerationWindow<BloomFilter>>::load(&path)?;
 /// assert_eq!(restored.counts().passed, 1);
-/// assert_eq!(restored.admit("order 17")?, Verdict::Probable);
+/// assert_eq!(restored.admit("order 17")?, Seen::Maybe);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 impl<W: Encode> Encode for ReplayFilter<W> {

@@ -2,7 +2,7 @@
 
 use crate::error::Full;
 use crate::hash::{HashError, Key, KeyHash, SecretKey};
-use crate::membership::{Insert, InsertError, Membership, Seen};
+use crate::membership::{Insert, InsertError, Seen, Unlock};
 
 /// Tells first sightings from replays, and keeps accounts.
 ///
@@ -19,12 +19,12 @@ use crate::membership::{Insert, InsertError, Membership, Seen};
 ///
 /// ```
 /// use hapax::prelude::*;
-/// use hapax::replay::{ReplayFilter, Verdict};
+/// use hapax::replay::ReplayFilter;
 ///
 /// let filter = BloomFilter::builder().capacity(1_000).false_positive_rate(1e-6).build()?;
 /// let mut filter = ReplayFilter::new(filter);
-/// assert_eq!(filter.admit("order 17")?, Verdict::First);
-/// assert_eq!(filter.admit("order 17")?, Verdict::Probable);
+/// assert_eq!(filter.admit("order 17")?, Seen::Never);
+/// assert_eq!(filter.admit("order 17")?, Seen::Maybe);
 /// assert!(filter.counts().estimated_lost < 1e-6);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -34,24 +34,13 @@ pub struct ReplayFilter<W> {
     counts: Counts,
 }
 
-/// What a tuple is.
-#[must_use]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Verdict {
-    /// Seen for the first time, within the window. Certain. Pass it on.
-    First,
-    /// Probably a replay: a filter hit. Drop it, and acknowledge it to upstream.
-    Probable,
-}
-
 /// The accounts of a [`ReplayFilter`]; they are part of its saved state.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Tuples answered [`Verdict::First`].
+    /// Tuples answered [`Seen::Never`].
     pub passed: u64,
-    /// Tuples answered [`Verdict::Probable`].
+    /// Tuples answered [`Seen::Maybe`].
     pub dropped: u64,
     /// How many of the dropped were new, estimated without bias.
     pub estimated_lost: f64,
@@ -66,12 +55,6 @@ impl Counts {
     #[must_use]
     pub const fn judged(&self) -> u64 {
         self.passed.saturating_add(self.dropped)
-    }
-
-    /// An upper bound on the probability that any tuple was lost: 1 − exp(−estimate).
-    #[must_use]
-    pub fn probability_of_loss(&self) -> f64 {
-        -(-self.estimated_lost).exp_m1()
     }
 }
 
@@ -98,25 +81,22 @@ impl<W> ReplayFilter<W> {
     }
 }
 
-impl<W: Membership> ReplayFilter<W> {
-    /// Adds the secret key after a restore of a keyed filter.
-    ///
-    /// # Errors
-    ///
-    /// As [`Seed::unlock`](crate::Seed::unlock).
-    pub fn unlock(&mut self, key: SecretKey) -> Result<(), HashError> {
+impl<W: Unlock> Unlock for ReplayFilter<W> {
+    fn unlock(&mut self, key: SecretKey) -> Result<(), HashError> {
         self.window.unlock(key)
     }
 }
 
 impl<W: Insert> ReplayFilter<W> {
-    /// Judges a tuple by its id, and remembers the id.
+    /// Judges a tuple by its id, and remembers the id: [`Seen::Never`] is a first sighting, certain
+    /// within the window, to be passed on; [`Seen::Maybe`] is probably a replay, to be dropped and
+    /// acknowledged to upstream.
     ///
     /// # Errors
     ///
     /// [`InsertError`] if the filter is full or cannot hash keys. The tuple was neither passed nor
     /// dropped, and nothing has changed.
-    pub fn admit<K: Key + ?Sized>(&mut self, id: &K) -> Result<Verdict, InsertError> {
+    pub fn admit<K: Key + ?Sized>(&mut self, id: &K) -> Result<Seen, InsertError> {
         let hash = self.window.seed().hash(id)?;
         Ok(self.admit_hash(hash)?)
     }
@@ -126,18 +106,16 @@ impl<W: Insert> ReplayFilter<W> {
     /// # Errors
     ///
     /// [`Full`] if the filter refuses; nothing has changed.
-    pub fn admit_hash(&mut self, hash: KeyHash) -> Result<Verdict, Full> {
+    pub fn admit_hash(&mut self, hash: KeyHash) -> Result<Seen, Full> {
         let rate = self.window.false_positive_rate();
-        Ok(match self.window.insert_unique_hash(hash)? {
+        let seen = self.window.insert_unique_hash(hash)?;
+        match seen {
             Seen::Never => {
                 self.counts.passed = self.counts.passed.saturating_add(1);
                 self.counts.estimated_lost += rate / (1.0 - rate);
-                Verdict::First
             }
-            Seen::Maybe => {
-                self.counts.dropped = self.counts.dropped.saturating_add(1);
-                Verdict::Probable
-            }
-        })
+            Seen::Maybe => self.counts.dropped = self.counts.dropped.saturating_add(1),
+        }
+        Ok(seen)
     }
 }

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::iter::FusedIterator;
 
-use super::filter::{ReplayFilter, Verdict};
+use super::filter::ReplayFilter;
 use crate::hash::Key;
-use crate::membership::{Insert, InsertError};
+use crate::membership::{Insert, InsertError, Seen};
 
 /// Adds [`drop_replays`](Self::drop_replays) to iterators.
 ///
@@ -62,8 +62,8 @@ where
     fn next(&mut self) -> Option<Self::Item> {
         for tuple in self.tuples.by_ref() {
             match self.filter.admit(&(self.id)(&tuple)) {
-                Ok(Verdict::First) => return Some(Ok(tuple)),
-                Ok(Verdict::Probable) => {}
+                Ok(Seen::Never) => return Some(Ok(tuple)),
+                Ok(Seen::Maybe) => {}
                 Err(cause) => return Some(Err(Refused { tuple, cause })),
             }
         }

@@ -46,6 +46,6 @@ mod filter;
 mod iter;
 mod window;
 
-pub use filter::{Counts, ReplayFilter, Verdict};
+pub use filter::{Counts, ReplayFilter};
 pub use iter::{DropReplays, DropReplaysExt, Refused};
 pub use window::GenerationWindow;

@@ -21,7 +21,7 @@ use crate::codec::{
 use crate::error::{BuildError, Full};
 use crate::filter::{Buildable, Builder, Plan};
 use crate::hash::{HashError, HashIdentity, KeyHash, Salt, SecretKey, Seed};
-use crate::membership::{Insert, Membership, Restart, Seen, Stats};
+use crate::membership::{Insert, Membership, Restart, Seen, Stats, Unlock};
 
 /// A sliding window of two filters: remembers the last `capacity` keys at least, twice as many at
 /// most, in memory that never grows.
@@ -130,14 +130,16 @@ impl<F: Restart> GenerationWindow<F> {
     }
 }
 
-impl<F: Membership> Membership for GenerationWindow<F> {
-    fn seed(&self) -> &Seed {
-        self.current.seed()
-    }
-
+impl<F: Unlock> Unlock for GenerationWindow<F> {
     fn unlock(&mut self, key: SecretKey) -> Result<(), HashError> {
         self.current.unlock(key.clone())?;
         self.previous.unlock(key)
+    }
+}
+
+impl<F: Membership> Membership for GenerationWindow<F> {
+    fn seed(&self) -> &Seed {
+        self.current.seed()
     }
 
     fn contains_hash(&self, hash: KeyHash) -> bool {

@@ -8,6 +8,8 @@
 //! A slot of 0 is empty. Two words of padding follow the last bucket, so that a bucket can always
 //! be read as three words without a test for the end.
 
+use std::fmt;
+
 /// Slots in a bucket.
 const SLOTS: u32 = crate::math::cuckoo::SLOTS_PER_BUCKET as u32;
 
@@ -15,7 +17,7 @@ const SLOTS: u32 = crate::math::cuckoo::SLOTS_PER_BUCKET as u32;
 const PADDING: u64 = 2;
 
 /// Buckets of packed slots over words `S`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Slots<S> {
     words: S,
     buckets: u64,
@@ -104,5 +106,15 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Slots<S> {
 
     pub(crate) fn clear(&mut self) {
         self.words.as_mut().fill(0);
+    }
+}
+
+/// The shape; bits of a filter are not for logs, since guesses can be tested against them.
+impl<S> fmt::Debug for Slots<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Slots")
+            .field("buckets", &self.buckets)
+            .field("bits", &self.bits)
+            .finish_non_exhaustive()
     }
 }

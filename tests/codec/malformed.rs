@@ -117,14 +117,10 @@ fn damaged_headers_are_refused() {
     let mut row = |name, bytes, expected| table.row(name, any, bytes, Everywhere, expected);
     let le16 = u16::to_le_bytes;
 
-    row("empty", Vec::new(), DecodeError::NotHapax { found: Vec::new() });
-    row(
-        "text",
-        b"password1\nletmein\n".to_vec(),
-        DecodeError::NotHapax { found: b"password".to_vec() },
-    );
+    row("empty", Vec::new(), DecodeError::Empty);
+    row("text", b"password1\nletmein\n".to_vec(), DecodeError::NotHapax);
     let unix = patched(&file, 6, b"\n\n");
-    row("line ends translated", unix.clone(), DecodeError::NotHapax { found: unix[..8].to_vec() });
+    row("line ends translated", unix.clone(), DecodeError::NotHapax);
     row("magic only", file[..8].to_vec(), DecodeError::Truncated { expected: 64, found: 8 });
 
     row("version 0", resealed(&file, VERSION, &le16(0)), invalid("format version", "1 or more", 0));
