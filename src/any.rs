@@ -1,10 +1,10 @@
 //! A filter of whatever kind a file holds.
 
 use crate::codec::{Decode, DecodeError, Encode, Kind, Params, Section, Sections};
-use crate::error::Full;
+use crate::error::{Full, Incompatible};
 use crate::filter::{BloomFilter, CountingBloomFilter, CuckooFilter};
 use crate::hash::{HashError, HashIdentity, KeyHash, Salt, SecretKey, Seed};
-use crate::membership::{BatchError, Insert, Membership, Restart, Seen, Stats, Unlock};
+use crate::membership::{BatchError, Insert, Membership, Merge, Restart, Seen, Stats, Unlock};
 use crate::store::Words;
 
 /// A filter of whatever kind a file holds.
@@ -103,6 +103,27 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Insert for AnyFilter<S> {
 
     fn insert_batch(&mut self, hashes: &[KeyHash], seen: &mut [Seen]) -> Result<(), BatchError> {
         self.as_insert().insert_batch(hashes, seen)
+    }
+}
+
+impl<S, T> Merge<AnyFilter<T>> for AnyFilter<S>
+where
+    S: AsRef<[u64]> + AsMut<[u64]>,
+    T: AsRef<[u64]>,
+{
+    fn merge(&mut self, other: &AnyFilter<T>) -> Result<(), Incompatible> {
+        match (self, other) {
+            (Self::Bloom(mine), AnyFilter::Bloom(theirs)) => mine.merge(theirs),
+            (Self::Counting(mine), AnyFilter::Counting(theirs)) => mine.merge(theirs),
+            (Self::Cuckoo(_), AnyFilter::Cuckoo(_)) => {
+                Err(Incompatible::Kind { name: "a cuckoo filter" })
+            }
+            (mine, theirs) => Err(Incompatible::Parameter {
+                name: "kind",
+                expected: mine.kind().to_string(),
+                found: theirs.kind().to_string(),
+            }),
+        }
     }
 }
 

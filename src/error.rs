@@ -161,6 +161,11 @@ pub enum Incompatible {
         /// Its value in the other.
         found: String,
     },
+    /// Filters of this kind cannot be merged at all.
+    Kind {
+        /// What they are called.
+        name: &'static str,
+    },
     /// The union would hold more keys than the promised rate allows.
     OverCapacity {
         /// Keys the union would hold, estimated from its fill.
@@ -178,6 +183,9 @@ impl fmt::Display for Incompatible {
                 "filters of different {name} cannot be merged ({expected} here, {found} in the \
                  other): build both alike, or keep both and ask each"
             ),
+            Self::Kind { name } => {
+                write!(f, "{name} cannot be merged with another: keep both and ask each")
+            }
             Self::OverCapacity { estimated_len, capacity } => write!(
                 f,
                 "the union would hold about {estimated_len:.0} keys, more than the capacity of \

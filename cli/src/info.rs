@@ -111,6 +111,7 @@ impl Info {
             HashIdentity::Uniform(Digest::Sha1) => ("sha1", None),
             HashIdentity::Uniform(Digest::Nt) => ("nt", None),
             HashIdentity::Uniform(_) => ("uniform", None),
+            _ => ("other", None),
         };
         Self {
             format_version: FORMAT_VERSION,

@@ -83,6 +83,7 @@ pub struct SaveOptions {
 
 /// What to do if the file to be written exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Existing {
     /// Leave it and return [`FileError::Exists`]. The default.
     #[default]
@@ -94,6 +95,7 @@ pub enum Existing {
 
 /// Who may read the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Readers {
     /// Whoever may read the file that is replaced; for a new one, whoever the process's umask lets.
     /// The default.

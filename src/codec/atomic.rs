@@ -21,6 +21,8 @@ pub(super) fn write(
     let at_path = |error| FileError::io(path, error);
     let target = target_of(path).map_err(at_path)?;
     let folder = folder_of(&target);
+    // Opened before anything is written, so that what can fail does so while the old file stands.
+    let folder_handle = File::open(&folder).map_err(at_path)?;
 
     let mut temporary = temporary_file(&folder, readers).map_err(at_path)?;
     if readers == Readers::Umask {
@@ -39,16 +41,22 @@ pub(super) fn write(
         io::ErrorKind::AlreadyExists => FileError::exists(path),
         _ => FileError::io(path, error.error),
     })?;
-    sync_folder(&folder).map_err(at_path)
+    // Makes the rename durable.
+    folder_handle.sync_all().map_err(at_path)
 }
 
 /// The file that a path names through symbolic links: the link stays, and what it points to is
-/// replaced. A link that leads nowhere is itself replaced.
+/// replaced. A link that leads nowhere is itself replaced. Devices, pipes and folders are not.
 fn target_of(path: &Path) -> io::Result<PathBuf> {
-    match path.canonicalize() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(path.to_owned()),
-        target => target,
+    let target = match path.canonicalize() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(path.to_owned()),
+        target => target?,
+    };
+    if target.metadata()?.is_file() {
+        return Ok(target);
     }
+    let message = "expected a file to replace, found a folder, a device or a pipe";
+    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
 }
 
 fn folder_of(path: &Path) -> PathBuf {
@@ -89,9 +97,4 @@ fn keep_permissions(replaced: &Path, new: &File) -> io::Result<()> {
 #[cfg(not(unix))]
 fn keep_permissions(_: &Path, _: &File) -> io::Result<()> {
     Ok(())
-}
-
-/// Makes the rename durable. Folders cannot be opened for this elsewhere.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }

@@ -21,24 +21,28 @@ const CHUNK_WORDS: u64 = 1 << 17;
 ///
 /// They are taken front to back: each kind has one order of sections, so that one content has one
 /// form in bytes.
-#[derive(Debug)]
 pub struct Sections<S> {
     kind: Kind,
     identity: HashIdentity,
     parts: VecDeque<Part<S>>,
 }
 
-#[derive(Debug)]
 struct Part<S> {
     section: SectionType,
     index: u16,
     content: Content<S>,
 }
 
-#[derive(Debug)]
 enum Content<S> {
     Small(Vec<u8>),
     Words(S),
+}
+
+/// The kind and no content.
+impl<S> fmt::Debug for Sections<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sections").field("kind", &self.kind).finish_non_exhaustive()
+    }
 }
 
 impl<S> Sections<S> {

@@ -1,6 +1,7 @@
 //! Writing: sections to bytes, front to back, in one go.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::io::{self, Write};
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -11,11 +12,17 @@ use super::header::{
 use crate::hash::HashIdentity;
 
 /// A section to be written.
-#[derive(Debug)]
 pub struct Section<'a> {
     role: SectionType,
     index: u16,
     bytes: Cow<'a, [u8]>,
+}
+
+/// The role and no content.
+impl fmt::Debug for Section<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Section").field("role", &self.role).finish_non_exhaustive()
+    }
 }
 
 impl<'a> Section<'a> {

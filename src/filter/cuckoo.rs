@@ -335,12 +335,15 @@ impl<S: AsRef<[u64]>> CuckooFilter<S> {
         while let Some(&Reached { bucket, .. }) = reached.get(next) {
             for (slot, fingerprint) in self.slots.bucket(bucket).into_iter().enumerate() {
                 let target = self.other_bucket(bucket, fingerprint);
-                if reached.len() >= MAX_SEARCH || !seen.insert(target) {
+                if !seen.insert(target) {
                     continue;
                 }
                 if let Some(free) = self.free_slot(target) {
                     reached.truncate(next + 1);
                     return Some((reached, slot, (target, free)));
+                }
+                if reached.len() >= MAX_SEARCH {
+                    return None;
                 }
                 reached.push(Reached { bucket: target, by: Some((next, slot)) });
             }

@@ -5,12 +5,13 @@ use crate::hash::{Salt, Seed};
 
 /// What a filter does with a new key when it holds as many as it was built for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum PastCapacity {
     /// Refuse it with [`Full`]: the promised rate holds. The default.
     #[default]
     Refuse,
     /// Take it and let the rate rise; `false_positive_rate()` and `stats()` tell how far. At twice
-    /// its capacity a filter planned for 0.1 % is at 5.8 %.
+    /// its capacity a Bloom filter planned for 0.1 % is at 5.8 %.
     Degrade,
 }
 

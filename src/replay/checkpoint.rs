@@ -5,6 +5,7 @@ use crate::codec::{
     Decode, DecodeError, Encode, Fields, Kind, Section, SectionType, Sections, invalid,
 };
 use crate::hash::HashIdentity;
+use crate::membership::Insert;
 
 /// `filter.save(path)` is the checkpoint and `ReplayFilter::load(path)` the restore, from
 /// [`Persist`](crate::codec::Persist). A file that does not verify is an error, never an empty
@@ -25,7 +26,7 @@ use crate::hash::HashIdentity;
 /// assert_eq!(restored.admit("order 17")?, Seen::Maybe);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-impl<W: Encode> Encode for ReplayFilter<W> {
+impl<W: Encode + Insert> Encode for ReplayFilter<W> {
     fn kind(&self) -> Kind {
         Kind::Replay
     }
@@ -46,7 +47,7 @@ impl<W: Encode> Encode for ReplayFilter<W> {
     }
 }
 
-impl<S, W: Decode<S>> Decode<S> for ReplayFilter<W> {
+impl<S, W: Decode<S> + Insert> Decode<S> for ReplayFilter<W> {
     const KINDS: &'static [Kind] = &[Kind::Replay];
     const EXPECTED: &'static str = "the state of a replay filter";
 
@@ -56,7 +57,8 @@ impl<S, W: Decode<S>> Decode<S> for ReplayFilter<W> {
         let mut fields = Fields::new("counts", &counts);
         let (passed, dropped, estimated_lost) = (fields.u64()?, fields.u64()?, fields.f64()?);
         fields.finish()?;
-        if !(estimated_lost >= 0.0 && estimated_lost.is_finite()) {
+        // One content has one form: no negative zero.
+        if !(estimated_lost.is_sign_positive() && estimated_lost.is_finite()) {
             return Err(invalid("estimate of lost tuples", "0 or more", estimated_lost));
         }
         Ok(Self::with_counts(window, Counts::new(passed, dropped, estimated_lost)))

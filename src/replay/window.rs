@@ -26,7 +26,8 @@ use crate::membership::{Insert, Membership, Restart, Seen, Stats, Unlock};
 /// A sliding window of two filters: remembers the last `capacity` keys at least, twice as many at
 /// most, in memory that never grows.
 ///
-/// It is an [`Insert`] filter that is never full. The false positive rate asked for is that of the
+/// It is an [`Insert`] filter without a capacity to fill; over cuckoo filters it may refuse a key
+/// that no slot can be freed for, which planned tables do about once in 100,000 fills. The false positive rate asked for is that of the
 /// whole window at its fullest, and so is `byte_len`: each generation gets half.
 ///
 /// # Examples
@@ -63,7 +64,7 @@ impl<F: Buildable + Restart> GenerationWindow<F> {
     ///
     /// As [`Builder::plan`].
     pub fn plan(builder: &Builder<F>) -> Result<Plan, BuildError> {
-        let half = builder.halved().plan()?;
+        let half = builder.halved().plan().map_err(of_window)?;
         let false_positive_rate = combined_rate(half.false_positive_rate, half.false_positive_rate);
         Ok(Plan { bit_len: 2 * half.bit_len, false_positive_rate, ..half })
     }
@@ -76,12 +77,30 @@ impl<F: Buildable + Restart> GenerationWindow<F> {
     /// As [`Builder::build`].
     pub fn new(builder: &Builder<F>) -> Result<Self, BuildError> {
         let half = builder.halved();
-        let (mut current, mut previous) = (half.build()?, half.build()?);
+        let mut current = half.build().map_err(of_window)?;
+        let mut previous = half.build().map_err(of_window)?;
         let first_salt = current.salt().value();
         current.restart(Salt::new(first_salt));
         previous.restart(Salt::new(first_salt.wrapping_sub(1)));
         let capacity = current.stats().capacity;
         Ok(Self { current, previous, filled: 0, capacity, generation: 0, first_salt })
+    }
+}
+
+/// What is wrong with one generation, in the quantities of the window that was asked for.
+fn of_window(error: BuildError) -> BuildError {
+    match error {
+        BuildError::RateUnreachable { wanted, reachable } => {
+            BuildError::RateUnreachable { wanted: 2.0 * wanted, reachable: 2.0 * reachable }
+        }
+        BuildError::TooFewBytes { found, needed } => BuildError::TooFewBytes {
+            found: found.saturating_mul(2),
+            needed: needed.saturating_mul(2),
+        },
+        BuildError::OutOfMemory { byte_len } => {
+            BuildError::OutOfMemory { byte_len: byte_len.saturating_mul(2) }
+        }
+        other => other,
     }
 }
 

@@ -8,7 +8,8 @@
 //!
 //! Built on `bitvec`, with `Lsb0` order over `u64`: the order above is part of the file format.
 //! The two operations of the hot loops index the raw words instead: `BitSlice::get` re-encodes its
-//! pointer on every call and cost 1.9 times as much per lookup (`cargo bench --bench store`).
+//! pointer on every call, which costs nothing where the compiler sees through it and up to half as
+//! much again where it does not (`cargo bench --bench store`).
 
 use std::fmt;
 

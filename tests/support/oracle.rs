@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use hapax::{
-    Full, HashError, Incompatible, Insert, KeyHash, Membership, Merge, PastCapacity, Remove,
-    Removed, SecretKey, Seed, Seen, Stats,
+    Full, Incompatible, Insert, KeyHash, Membership, Merge, PastCapacity, Remove, Removed, Seed,
+    Seen, Stats,
 };
 
 use super::Subject;
@@ -35,10 +35,6 @@ impl Oracle {
 impl Membership for Oracle {
     fn seed(&self) -> &Seed {
         &self.seed
-    }
-
-    fn unlock(&mut self, key: SecretKey) -> Result<(), HashError> {
-        self.seed.unlock(key)
     }
 
     fn contains_hash(&self, hash: KeyHash) -> bool {

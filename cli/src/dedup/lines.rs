@@ -23,13 +23,12 @@ impl<R: Read> Lines<R> {
         self.input.buffer().contains(&b'\n')
     }
 
-    /// The next line and its number, from 1: without its newline, and otherwise as it came. A last
-    /// line without newline counts.
+    /// The next line.
     ///
     /// # Errors
     ///
     /// What the input returns, and `InvalidData` for a line longer than [`MAX_LINE_LEN`].
-    pub(super) fn next(&mut self) -> io::Result<Option<(u64, &[u8])>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         self.line.clear();
         let limit = MAX_LINE_LEN as u64 + 1;
         let read = self.input.by_ref().take(limit).read_until(b'\n', &mut self.line)?;
@@ -37,14 +36,33 @@ impl<R: Read> Lines<R> {
             return Ok(None);
         }
         self.number += 1;
-        if self.line.last() == Some(&b'\n') {
-            self.line.pop();
-        } else if read as u64 == limit {
+        let ended = self.line.last() == Some(&b'\n');
+        if !ended && read as u64 == limit {
             let message =
                 format!("line {}: expected at most {MAX_LINE_LEN} bytes, found more", self.number);
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
-        Ok(Some((self.number, &self.line)))
+        if !ended {
+            self.line.push(b'\n');
+        }
+        Ok(Some(Line { number: self.number, whole: &self.line, ended }))
+    }
+}
+
+/// A line, otherwise as it came.
+pub(super) struct Line<'a> {
+    /// From 1.
+    pub(super) number: u64,
+    /// With a newline at its end, so that it can be written in one piece.
+    pub(super) whole: &'a [u8],
+    /// Whether the newline came with it. A last line without one may have been cut short.
+    pub(super) ended: bool,
+}
+
+impl<'a> Line<'a> {
+    /// Without its newline.
+    pub(super) fn content(&self) -> &'a [u8] {
+        self.whole.strip_suffix(b"\n").unwrap_or(self.whole)
     }
 }
 
@@ -119,8 +137,8 @@ mod tests {
     fn all(input: &[u8]) -> Vec<Vec<u8>> {
         let mut lines = Lines::new(input);
         let mut found = Vec::new();
-        while let Some((_, line)) = lines.next().unwrap() {
-            found.push(line.to_vec());
+        while let Some(line) = lines.next().unwrap() {
+            found.push(line.content().to_vec());
         }
         found
     }
@@ -132,11 +150,21 @@ mod tests {
     }
 
     #[test]
+    fn a_last_line_that_was_cut_short_is_told_apart() {
+        let mut lines = Lines::new(&b"a\nb"[..]);
+        let line = lines.next().unwrap().unwrap();
+        assert_eq!((line.whole, line.ended, line.number), (&b"a\n"[..], true, 1));
+        let line = lines.next().unwrap().unwrap();
+        assert_eq!((line.whole, line.ended, line.number), (&b"b\n"[..], false, 2));
+        assert!(lines.next().unwrap().is_none());
+    }
+
+    #[test]
     fn a_line_that_never_ends_is_refused_at_the_limit() {
         let mut lines = Lines::new(io::repeat(b'x'));
-        assert_eq!(lines.next().unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert_eq!(lines.next().err().unwrap().kind(), io::ErrorKind::InvalidData);
         let longest = [vec![b'x'; MAX_LINE_LEN], b"\n".to_vec()].concat();
-        assert_eq!(Lines::new(&longest[..]).next().unwrap().unwrap().1.len(), MAX_LINE_LEN);
+        assert_eq!(Lines::new(&longest[..]).next().unwrap().unwrap().content().len(), MAX_LINE_LEN);
     }
 
     #[test]

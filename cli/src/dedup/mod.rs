@@ -20,8 +20,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use hapax::InsertError;
-use hapax::replay::Verdict;
+use hapax::Seen;
 
 pub(crate) use self::info::StateInfo;
 use self::lines::{Id, Lines};
@@ -39,6 +38,9 @@ use crate::trouble::Trouble;
 /// order. Memory is bounded: the last CAPACITY first sightings are remembered at least. A line that
 /// only looks repeated is dropped too, at the false positive rate; the summary says how many lines
 /// were probably lost that way.
+///
+/// With a state, run it again after a crash on what the state does not cover, or on more: lines that
+/// are covered are dropped. `hapax info FILE` shows how many lines the state covers.
 #[derive(Args, Debug)]
 #[command(after_help = exit::section(exit::DOING))]
 pub(crate) struct DedupArgs {
@@ -96,6 +98,10 @@ pub(crate) fn run(args: &DedupArgs, global: Global) -> Result<Exit, Trouble> {
     let progress = Progress::new(global.progress(), input_len());
     let mut lines = Lines::new(progress.wrap(io::stdin().lock()));
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    if state.is_saved() && stdout_ends_in_mid_line() {
+        crate::note("standard output ends in mid-line, as a killed run may leave it: it was ended");
+        out.write_all(b"\n").map_err(|error| Trouble::stdout(&error))?;
+    }
     let mut since_save = 0;
     loop {
         // Whoever follows the output sees what came of the input so far before it is waited for.
@@ -103,13 +109,21 @@ pub(crate) fn run(args: &DedupArgs, global: Global) -> Result<Exit, Trouble> {
             out.flush().map_err(|error| Trouble::stdout(&error))?;
         }
         let next = lines.next().map_err(|error| Trouble::reading("standard input", &error))?;
-        let Some((number, line)) = next else { break };
-        let trouble = |what: &str| Trouble::new(format_args!("line {number}: {what}"));
-        let key = id.of(line).map_err(|error| trouble(&error.to_string()))?;
-        let verdict = state.admit(key).map_err(|error: InsertError| trouble(&error.to_string()))?;
-        if verdict == Verdict::First {
-            let written = out.write_all(line).and_then(|()| out.write_all(b"\n"));
-            written.map_err(|error| Trouble::stdout(&error))?;
+        let Some(line) = next else { break };
+        let trouble = |what: &dyn std::fmt::Display| {
+            Trouble::new(format_args!("line {}: {what}", line.number))
+        };
+        if !line.ended && state.is_saved() {
+            save(&mut out, &state)?;
+            return Err(trouble(
+                &"the last line has no line end and may be cut short, so it was neither passed nor \
+                  remembered: send it again, whole",
+            ));
+        }
+        let key = id.of(line.content()).map_err(|error| trouble(&error))?;
+        if state.admit(key).map_err(|error| trouble(&error))? == Seen::Never {
+            // In one piece: the buffer is then written out at line ends only.
+            out.write_all(line.whole).map_err(|error| Trouble::stdout(&error))?;
         }
         since_save += 1;
         if since_save == args.checkpoint_every {
@@ -158,6 +172,21 @@ fn sync_stdout() -> io::Result<()> {
     use std::os::fd::AsFd;
     let stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     if stdout.metadata()?.is_file() { stdout.sync_data() } else { Ok(()) }
+}
+
+/// Whether standard output is a file that ends in the middle of a line: the last write of a run that
+/// was killed. What is appended must not be glued to it.
+fn stdout_ends_in_mid_line() -> bool {
+    use std::os::unix::fs::FileExt;
+    // Standard output is open for writing; this opens it again for reading, where that is possible.
+    let Ok(file) = File::open("/proc/self/fd/1") else { return false };
+    let last = |metadata: std::fs::Metadata| {
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, metadata.len().checked_sub(1)?).ok()?;
+        Some(byte)
+    };
+    let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file);
+    metadata.and_then(last).is_some_and(|byte| byte != *b"\n")
 }
 
 /// Bytes of standard input, if it is a file.

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use hapax::codec::{Artefact, Existing, Provenance, Readers, SaveOptions};
-use hapax::replay::{Counts, GenerationWindow, ReplayFilter, Verdict};
-use hapax::{Builder, CuckooFilter, InsertError, Membership};
+use hapax::replay::{Counts, GenerationWindow, ReplayFilter};
+use hapax::{Builder, CuckooFilter, InsertError, Membership, Seen};
 
 use super::lines::Id;
 use crate::trouble::{Trouble, shown};
@@ -70,7 +70,8 @@ impl State {
         };
         let source = artefact.provenance.source.as_str();
         if source != id.to_string() {
-            return Err(mismatch("keys that are", &id.to_string(), source));
+            let source = source.escape_debug().to_string();
+            return Err(mismatch("keys that are", &id.to_string(), &source));
         }
         let window = artefact.filter.window();
         if let Some(expected) = sizing.capacity
@@ -102,7 +103,7 @@ impl State {
         });
     }
 
-    pub(super) fn admit(&mut self, key: &[u8]) -> Result<Verdict, InsertError> {
+    pub(super) fn admit(&mut self, key: &[u8]) -> Result<Seen, InsertError> {
         self.artefact.filter.admit(key)
     }
 

@@ -62,6 +62,38 @@ fn the_state_goes_on_where_it_stopped() {
     assert_eq!(folder.names(), ["state"], "a temporary file was left");
 }
 
+/// A producer that dies in mid-line: its key may be whole and the rest missing.
+#[test]
+fn a_last_line_without_its_end_is_not_remembered() {
+    let folder = Folder::new();
+    let path = folder.path().join("state");
+    let arguments = ["dedup", "-k", "1", "--state", path.to_str().unwrap()];
+    let ran = run(arguments, "1\ta\n2\thalf a li");
+    assert_eq!((ran.status, &*ran.stdout), (Some(2), "1\ta\n"));
+    assert!(ran.stderr.contains("line 2: the last line has no line end"), "{}", ran.stderr);
+    let ran = run(arguments, "1\ta\n2\thalf a line\n");
+    assert_eq!((ran.status, &*ran.stdout), (Some(0), "2\thalf a line\n"));
+}
+
+/// What a killed run left of a line must not swallow the next one.
+#[test]
+fn output_is_never_glued_to_a_torn_line() {
+    let folder = Folder::new();
+    let output = folder.file("out", "a whole line\nhalf a l");
+    let append = std::fs::File::options().append(true).open(&output).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_hapax"))
+        .args(["dedup", "-q", "--state"])
+        .arg(folder.path().join("state"))
+        .stdin(Stdio::piped())
+        .stdout(append)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"half a line\n").unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_eq!(std::fs::read_to_string(output).unwrap(), "a whole line\nhalf a l\nhalf a line\n");
+}
+
 #[test]
 fn a_state_made_otherwise_is_refused_and_both_are_named() {
     let folder = Folder::new();
