@@ -130,7 +130,8 @@ impl<F: Encode> Artefact<F> {
     /// Writes the file atomically: a temporary file in the same folder, synced, renamed, and the
     /// folder synced. A crash or a full disk at any moment leaves the old file, or none.
     ///
-    /// Only a process that is killed leaves the temporary file, `.hapax-XXXXXX.tmp`, behind.
+    /// Only a process that is killed leaves the temporary file, `.hapax-XXXXXX.tmp`, behind;
+    /// [`remove_stale_temporaries`](super::remove_stale_temporaries) tidies up after it.
     ///
     /// # Errors
     ///

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tempfile::{Builder, NamedTempFile};
 
@@ -25,6 +26,9 @@ pub(super) fn write(
     let folder_handle = File::open(&folder).map_err(at_path)?;
 
     let mut temporary = temporary_file(&folder, readers).map_err(at_path)?;
+    // Tells `remove_stale_temporaries` that somebody is at work. Where a file system has no locks,
+    // the age of the file has to do.
+    let _ = temporary.as_file().try_lock();
     if readers == Readers::Umask {
         keep_permissions(&target, temporary.as_file()).map_err(at_path)?;
     }
@@ -66,10 +70,42 @@ fn folder_of(path: &Path) -> PathBuf {
     }
 }
 
+/// Removes temporary files that killed processes left in a folder, and says how many: those that
+/// nobody holds locked and that are older than a minute. One read of the folder.
+///
+/// # Errors
+///
+/// If the folder cannot be read. A file that cannot be removed is left and not counted.
+pub fn remove_stale_temporaries(folder: impl AsRef<Path>) -> io::Result<u64> {
+    let mut removed = 0;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        if name.starts_with(PREFIX.as_bytes()) && name.ends_with(SUFFIX.as_bytes()) {
+            removed +=
+                u64::from(is_stale(&entry.path()) && std::fs::remove_file(entry.path()).is_ok());
+        }
+    }
+    Ok(removed)
+}
+
+fn is_stale(path: &Path) -> bool {
+    const YOUNG: Duration = Duration::from_mins(1);
+    let Ok(file) = File::open(path) else { return false };
+    let age = file.metadata().and_then(|metadata| metadata.modified());
+    let old = age.is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > YOUNG));
+    old && file.try_lock().is_ok()
+}
+
+/// How temporary files are called: `.hapax-XXXXXX.tmp`.
+const PREFIX: &str = ".hapax-";
+const SUFFIX: &str = ".tmp";
+
 /// A temporary file with the permissions of any new file; the crate's default would be 0600.
 fn temporary_file(folder: &Path, readers: Readers) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
-    builder.prefix(".hapax-").suffix(".tmp");
+    builder.prefix(PREFIX).suffix(SUFFIX);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

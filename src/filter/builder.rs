@@ -201,11 +201,16 @@ impl<F: Buildable> Builder<F> {
 
     /// The builder for one of two filters that are asked together: half of the bytes and half of
     /// the rate each, and the whole capacity.
-    pub(crate) fn halved(&self) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] if what was asked of both is contradictory or out of range.
+    pub(crate) fn halved(&self) -> Result<Self, BuildError> {
+        self.sizing.target()?;
         let mut half = self.clone();
         half.sizing.byte_len = self.sizing.byte_len.map(|bytes| bytes / 2);
         half.sizing.false_positive_rate = self.sizing.false_positive_rate.map(|rate| rate / 2.0);
-        half
+        Ok(half)
     }
 
     /// Works the shape out without allocating anything. Costs microseconds.

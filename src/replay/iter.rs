@@ -17,7 +17,7 @@ pub trait DropReplaysExt: Iterator + Sized {
     /// error. A [`GenerationWindow`](super::GenerationWindow) of Bloom filters is never full.
     ///
     /// Save the filter only when everything that was yielded is durable; between two calls of
-    /// `next` it is at hand as [`DropReplays::filter`]. See the [order of
+    /// `next` it is at hand as [`DropReplays::replay_filter`]. See the [order of
     /// steps](super#order-of-steps).
     fn drop_replays<W, K, I>(
         self,
@@ -44,8 +44,9 @@ pub struct DropReplays<'a, T, W, I> {
 }
 
 impl<T, W, I> DropReplays<'_, T, W, I> {
-    /// The filter, with its accounts as of the last tuple yielded.
-    pub const fn filter(&self) -> &ReplayFilter<W> {
+    /// The filter, with its accounts as of the last tuple yielded. (Not `filter`: every iterator has
+    /// a method of that name.)
+    pub const fn replay_filter(&self) -> &ReplayFilter<W> {
         self.filter
     }
 }

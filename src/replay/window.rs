@@ -64,7 +64,7 @@ impl<F: Buildable + Restart> GenerationWindow<F> {
     ///
     /// As [`Builder::plan`].
     pub fn plan(builder: &Builder<F>) -> Result<Plan, BuildError> {
-        let half = builder.halved().plan().map_err(of_window)?;
+        let half = builder.halved()?.plan().map_err(of_window)?;
         let false_positive_rate = combined_rate(half.false_positive_rate, half.false_positive_rate);
         Ok(Plan { bit_len: 2 * half.bit_len, false_positive_rate, ..half })
     }
@@ -76,7 +76,7 @@ impl<F: Buildable + Restart> GenerationWindow<F> {
     ///
     /// As [`Builder::build`].
     pub fn new(builder: &Builder<F>) -> Result<Self, BuildError> {
-        let half = builder.halved();
+        let half = builder.halved()?;
         let mut current = half.build().map_err(of_window)?;
         let mut previous = half.build().map_err(of_window)?;
         let first_salt = current.salt().value();
@@ -199,6 +199,10 @@ impl<F: Restart> Insert for GenerationWindow<F> {
         let seen = self.current.insert_unique_hash(hash)?;
         self.filled += u64::from(seen == Seen::Never);
         Ok(seen)
+    }
+
+    fn insert_unique_hash(&mut self, hash: KeyHash) -> Result<Seen, Full> {
+        self.insert_hash(hash)
     }
 }
 

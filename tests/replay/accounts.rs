@@ -103,16 +103,3 @@ fn the_estimate_is_without_bias_in_a_filter_that_fills() {
         losses.check(&format!("{replays} replays"));
     }
 }
-
-#[test]
-fn the_probability_of_a_loss_follows_from_the_estimate() {
-    let mut filter = windowed(&bloom(100, 0.01));
-    assert_eq!(filter.counts().probability_of_loss().to_bits(), 0f64.to_bits());
-    for id in 0..2_000 {
-        let _ = passes(&mut filter, id);
-    }
-    let counts = filter.counts();
-    let expected = 1.0 - (-counts.estimated_lost).exp();
-    assert!((counts.probability_of_loss() - expected).abs() < 1e-12);
-    assert!(counts.estimated_lost > 1.0 && expected < 1.0);
-}

@@ -45,7 +45,7 @@ fn nothing_is_pulled_before_it_is_asked_for() {
     assert_eq!(after(&mut tuples), (Some(1), 1));
     assert_eq!(after(&mut tuples), (Some(2), 4));
     // The accounts are those of what was yielded.
-    let counts = DropReplays::filter(&tuples).counts();
+    let counts = DropReplays::replay_filter(&tuples).counts();
     assert_eq!((counts.passed, counts.dropped), (2, 2));
     assert_eq!(after(&mut tuples), (Some(3), 5));
     assert_eq!(after(&mut tuples), (None, 5));

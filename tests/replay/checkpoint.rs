@@ -6,7 +6,7 @@ use std::path::Path;
 use hapax::codec::Persist;
 use hapax::filter::Builder;
 use hapax::replay::ReplayFilter;
-use hapax::{BloomFilter, HashError, Insert, InsertError, SecretKey, Seed};
+use hapax::{BloomFilter, HashError, Insert, InsertError, SecretKey, Seed, Unlock};
 
 use crate::subject::{Generation, Rng, Windowed, bloom, counting, cuckoo, fill, passes, windowed};
 

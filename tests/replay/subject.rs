@@ -2,8 +2,8 @@
 
 use hapax::codec::{Decode, Encode};
 use hapax::filter::{Buildable, Builder};
-use hapax::replay::{GenerationWindow, ReplayFilter, Verdict};
-use hapax::{BloomFilter, CountingBloomFilter, CuckooFilter, Insert, Restart, Words};
+use hapax::replay::{GenerationWindow, ReplayFilter};
+use hapax::{BloomFilter, CountingBloomFilter, CuckooFilter, Insert, Restart, Seen, Words};
 
 /// Filters that a window can be made of, and saved.
 pub trait Generation: Buildable + Restart + Encode + Decode<Words> + Clone {}
@@ -30,7 +30,7 @@ pub fn windowed<F: Generation>(builder: &Builder<F>) -> Windowed<F> {
 
 /// Judges a tuple: whether it is passed on.
 pub fn passes<W: Insert>(filter: &mut ReplayFilter<W>, id: u64) -> bool {
-    filter.admit(&id).unwrap() == Verdict::First
+    filter.admit(&id).unwrap() == Seen::Never
 }
 
 /// Judges new tuples, from `next` on, until `passed` have been passed on in all; gives those that

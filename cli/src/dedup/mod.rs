@@ -95,6 +95,9 @@ pub(crate) fn run(args: &DedupArgs, global: Global) -> Result<Exit, Trouble> {
         state.announce();
     }
 
+    // Before anything is passed: a place where nothing can be saved is told at once.
+    state.save()?;
+
     let progress = Progress::new(global.progress(), input_len());
     let mut lines = Lines::new(progress.wrap(io::stdin().lock()));
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
@@ -114,7 +117,7 @@ pub(crate) fn run(args: &DedupArgs, global: Global) -> Result<Exit, Trouble> {
             Trouble::new(format_args!("line {}: {what}", line.number))
         };
         if !line.ended && state.is_saved() {
-            save(&mut out, &state)?;
+            save(&mut out, &mut state)?;
             return Err(trouble(
                 &"the last line has no line end and may be cut short, so it was neither passed nor \
                   remembered: send it again, whole",
@@ -127,11 +130,11 @@ pub(crate) fn run(args: &DedupArgs, global: Global) -> Result<Exit, Trouble> {
         }
         since_save += 1;
         if since_save == args.checkpoint_every {
-            save(&mut out, &state)?;
+            save(&mut out, &mut state)?;
             since_save = 0;
         }
     }
-    save(&mut out, &state)?;
+    save(&mut out, &mut state)?;
     drop(progress);
 
     if !global.quiet {
@@ -158,7 +161,7 @@ pub(crate) fn run(args: &DedupArgs, global: Global) -> Result<Exit, Trouble> {
 }
 
 /// Output first, then the state that covers it.
-fn save(out: &mut BufWriter<io::StdoutLock<'_>>, state: &State) -> Result<(), Trouble> {
+fn save(out: &mut BufWriter<io::StdoutLock<'_>>, state: &mut State) -> Result<(), Trouble> {
     out.flush().map_err(|error| Trouble::stdout(&error))?;
     if !state.is_saved() {
         return Ok(());

@@ -1,8 +1,12 @@
 //! The replay filter of a run and the file it is kept in.
 
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use hapax::codec::{Artefact, Existing, Provenance, Readers, SaveOptions};
+use hapax::codec::{
+    Artefact, Existing, Provenance, Readers, SaveOptions, remove_stale_temporaries,
+};
 use hapax::replay::{Counts, GenerationWindow, ReplayFilter};
 use hapax::{Builder, CuckooFilter, InsertError, Membership, Seen};
 
@@ -27,7 +31,25 @@ const DEFAULT_RATE: f64 = 1e-8;
 /// The filter, and where it is kept.
 pub(super) struct State {
     artefact: Artefact<Filter>,
-    path: Option<PathBuf>,
+    kept: Option<Kept>,
+}
+
+/// A state file, as this run last saw it.
+struct Kept {
+    path: PathBuf,
+    /// Device and inode; every save makes a new one. `None` before the first.
+    file: Option<(u64, u64)>,
+}
+
+impl Kept {
+    /// The file that is there now.
+    fn seen(path: &Path) -> Result<Option<(u64, u64)>, Trouble> {
+        match path.metadata() {
+            Ok(metadata) => Ok(Some((metadata.dev(), metadata.ino()))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Trouble::reading(shown(path), &error)),
+        }
+    }
 }
 
 impl State {
@@ -39,6 +61,7 @@ impl State {
     /// one. If the state was made with other keys or another size than asked for.
     pub(super) fn open(path: Option<&Path>, sizing: Sizing, id: &Id) -> Result<Self, Trouble> {
         let Some(path) = path else { return Self::new(None, sizing, id) };
+        tidy(path);
         // Only "not found" means a first run; whatever else hinders reading is an error.
         match path.try_exists() {
             Ok(false) => Self::new(Some(path), sizing, id),
@@ -56,10 +79,12 @@ impl State {
             tool: concat!("hapax ", env!("CARGO_PKG_VERSION"), " dedup").to_owned(),
             ..Provenance::default()
         };
-        Ok(Self { artefact: Artefact { filter, provenance }, path: path.map(Path::to_owned) })
+        let kept = path.map(|path| Kept { path: path.to_owned(), file: None });
+        Ok(Self { artefact: Artefact { filter, provenance }, kept })
     }
 
     fn restore(path: &Path, sizing: Sizing, id: &Id) -> Result<Self, Trouble> {
+        let file = Kept::seen(path)?;
         let artefact = Artefact::<Filter>::load(path).map_err(Trouble::new)?;
         let mismatch = |what: &str, expected: &str, found: &str| {
             Trouble::new(format_args!(
@@ -89,12 +114,13 @@ impl State {
                 return Err(mismatch("a size of", &expected, &format!("{found} bits")));
             }
         }
-        Ok(Self { artefact, path: Some(path.to_owned()) })
+        let kept = Kept { path: path.to_owned(), file };
+        Ok(Self { artefact, kept: Some(kept) })
     }
 
     /// Says what it starts from.
     pub(super) fn announce(&self) {
-        let Some(path) = &self.path else { return };
+        let Some(Kept { path, .. }) = &self.kept else { return };
         let counts = self.counts();
         crate::note(&if counts.judged() == 0 {
             format!("{}: starts empty", shown(path))
@@ -113,15 +139,36 @@ impl State {
 
     /// Whether there is a file to save it in.
     pub(super) const fn is_saved(&self) -> bool {
-        self.path.is_some()
+        self.kept.is_some()
     }
 
     /// Replaces the file atomically. It is a membership oracle of the lines: for the owner alone.
-    pub(super) fn save(&self) -> Result<(), Trouble> {
-        let Some(path) = &self.path else { return Ok(()) };
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written, or is no longer the one that this run read or wrote: then another
+    /// run uses the same state, and one would forget what the other has seen.
+    pub(super) fn save(&mut self) -> Result<(), Trouble> {
+        let Some(Kept { path, file }) = &mut self.kept else { return Ok(()) };
+        if Kept::seen(path)? != *file {
+            return Err(Trouble::new(format_args!(
+                "{}: another run has replaced this state meanwhile; it was left, and does not cover \
+                 what this run has read since it last saved: give each run a state of its own",
+                shown(path)
+            )));
+        }
         let options = SaveOptions { existing: Existing::Replace, readers: Readers::Owner };
-        self.artefact.save(path, options).map_err(Trouble::new)
+        self.artefact.save(&*path, options).map_err(Trouble::new)?;
+        *file = Kept::seen(path)?;
+        Ok(())
     }
+}
+
+/// Removes what killed runs have left beside the state. A matter of disk space only, so what cannot
+/// be removed stays.
+fn tidy(state: &Path) {
+    let folder = state.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let _ = remove_stale_temporaries(folder.unwrap_or(Path::new(".")));
 }
 
 fn builder(capacity: u64, rate: f64) -> Builder<CuckooFilter> {

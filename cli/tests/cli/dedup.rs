@@ -62,6 +62,40 @@ fn the_state_goes_on_where_it_stopped() {
     assert_eq!(folder.names(), ["state"], "a temporary file was left");
 }
 
+#[test]
+fn a_state_that_cannot_be_kept_is_told_before_anything_passes() {
+    let ran = run(["dedup", "--state", "/nonexistent/state"], "a\n");
+    assert_eq!((ran.status, &*ran.stdout), (Some(2), ""), "{}", ran.stderr);
+}
+
+/// Two runs on one state would each forget what the other has seen.
+#[test]
+fn a_state_that_another_run_replaced_is_left_to_it() {
+    let folder = Folder::new();
+    let path = folder.path().join("state");
+    let mut first = Command::new(env!("CARGO_BIN_EXE_hapax"))
+        .args(["dedup", "--state", path.to_str().unwrap()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = first.stdin.take().unwrap();
+    stdin.write_all(b"1\n").unwrap();
+    let mut line = String::new();
+    BufReader::new(first.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "1\n");
+    // The first is in the middle of its work.
+    let second = run(["dedup", "-q", "--state", path.to_str().unwrap()], "2\n");
+    assert_eq!(second.status, Some(0));
+    let kept = std::fs::read(&path).unwrap();
+    drop(stdin);
+    let output = first.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("another run"), "{output:?}");
+    assert_eq!(std::fs::read(&path).unwrap(), kept);
+}
+
 /// A producer that dies in mid-line: its key may be whole and the rest missing.
 #[test]
 fn a_last_line_without_its_end_is_not_remembered() {
