@@ -37,15 +37,18 @@ pub(super) struct State {
 /// A state file, as this run last saw it.
 struct Kept {
     path: PathBuf,
-    /// Device and inode; every save makes a new one. `None` before the first.
-    file: Option<(u64, u64)>,
+    /// `None` before the first save.
+    file: Option<Identity>,
 }
+
+/// Inode and time of its last change: every save makes a new file, and inodes are used again.
+type Identity = (u64, i64, i64);
 
 impl Kept {
     /// The file that is there now.
-    fn seen(path: &Path) -> Result<Option<(u64, u64)>, Trouble> {
+    fn seen(path: &Path) -> Result<Option<Identity>, Trouble> {
         match path.metadata() {
-            Ok(metadata) => Ok(Some((metadata.dev(), metadata.ino()))),
+            Ok(metadata) => Ok(Some((metadata.ino(), metadata.ctime(), metadata.ctime_nsec()))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Trouble::reading(shown(path), &error)),
         }
