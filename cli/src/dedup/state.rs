@@ -41,14 +41,14 @@ struct Kept {
     file: Option<Identity>,
 }
 
-/// Inode and time of its last change: every save makes a new file, and inodes are used again.
+/// Inode and time it was written: every save makes a new file, and inodes are used again.
 type Identity = (u64, i64, i64);
 
 impl Kept {
     /// The file that is there now.
     fn seen(path: &Path) -> Result<Option<Identity>, Trouble> {
         match path.metadata() {
-            Ok(metadata) => Ok(Some((metadata.ino(), metadata.ctime(), metadata.ctime_nsec()))),
+            Ok(metadata) => Ok(Some((metadata.ino(), metadata.mtime(), metadata.mtime_nsec()))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Trouble::reading(shown(path), &error)),
         }
