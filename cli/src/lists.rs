@@ -284,11 +284,18 @@ fn format_of(
 ) -> Result<ListFormat, Trouble> {
     let detected = ListFormat::detect(sample, digest.unwrap_or_default());
     match (choice, detected) {
+        // Whatever the rows are said to be, these bytes do not hold them.
+        (_, Err(error)) if error.is_foreign() => Err(Trouble::new(format_args!("{name}: {error}"))),
         (FormatChoice::Plain, _) => Ok(ListFormat::Plain(digest.unwrap_or_default())),
         (FormatChoice::Hashes, detected) => {
             let of_list = match detected {
                 Ok(ListFormat::Hashes(digest)) | Err(DetectError::Mixed { digest, .. }) => {
                     Some(digest)
+                }
+                Err(DetectError::HashShape { digits, .. }) => {
+                    [PasswordDigest::Sha1, PasswordDigest::Nt]
+                        .into_iter()
+                        .find(|digest| digest.hex_digits() == digits)
                 }
                 _ => None,
             };
@@ -307,6 +314,9 @@ fn format_of(
         },
         (FormatChoice::Auto, Err(error @ DetectError::Mixed { .. })) => {
             Err(Trouble::new(format_args!("{name}: {error} (--format plain or --format hashes)")))
+        }
+        (FormatChoice::Auto, Err(error @ DetectError::HashShape { .. })) => {
+            Err(Trouble::new(format_args!("{name}: {error} (--format plain)")))
         }
         (FormatChoice::Auto, Err(error)) => Err(Trouble::new(format_args!("{name}: {error}"))),
     }
