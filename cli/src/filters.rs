@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use hapax::AnyFilter;
 use hapax::codec::Artefact;
+use hapax::{AnyFilter, Membership};
 
 use crate::builtin;
 use crate::trouble::{Trouble, shown};
@@ -20,14 +20,21 @@ pub(crate) struct Opened {
     pub(crate) file_len: u64,
 }
 
-/// Opens the `index`th (from 0) FILTER argument, checking everything.
+/// Opens the `index`th (from 0) FILTER argument, to be asked for passwords, checking everything.
 ///
 /// # Errors
 ///
-/// If it does not exist, cannot be read, or is not a whole and undamaged filter.
+/// If it does not exist, cannot be read, is not a whole and undamaged filter, or holds no key.
 pub(crate) fn open(index: usize, path: &Path) -> Result<Opened, Trouble> {
     let file_len = existing_len("FILTER", index, path)?;
-    let artefact = Artefact::load(path).map_err(Trouble::new)?;
+    let artefact = Artefact::<AnyFilter>::load(path).map_err(|error| Trouble::file(&error))?;
+    if artefact.filter.stats().len == 0 {
+        return Err(Trouble::new(format_args!(
+            "{}: expected a filter of at least 1 key, found an empty one, which would find every \
+             password unlisted: build it from a list",
+            shown(path)
+        )));
+    }
     Ok(Opened { name: shown(path), artefact, file_len })
 }
 
@@ -105,10 +112,14 @@ mod tests {
         for common in ["123456", "password", "password1", "qwerty", "letmein"] {
             assert_eq!(screen.check(common.as_bytes()), Ok(Verdict::Listed), "{common}");
         }
-        let strangers = (0..100_000).map(|i| format!("a stranger, number {i}"));
+        let number = 2_000_000;
+        let expected = f64::from(number) * screen.filter().false_positive_rate();
+        let strangers = (0..number).map(|i| format!("a stranger, number {i}"));
         let listed =
             strangers.filter(|s| screen.check(s.as_bytes()) == Ok(Verdict::Listed)).count();
-        // At 2^-16, 1.5 +- 1.24: within 4 standard deviations.
-        assert!(listed <= 6, "{listed} strangers are listed");
+        // At 2^-16, 30.5 +- 5.5; within 4 standard deviations, which leaves 0 out.
+        assert!((25.0..31.0).contains(&expected), "{expected} strangers should be listed");
+        let deviations = (listed as f64 - expected) / expected.sqrt();
+        assert!(deviations.abs() <= 4.0, "{listed} strangers are listed, {expected} expected");
     }
 }

@@ -81,11 +81,11 @@ pub(crate) fn run(args: &InfoArgs) -> Result<Exit, Trouble> {
             source: DecodeError::WrongKind { found: Kind::Replay, .. },
             ..
         }) => {
-            let state = SavedState::load(path).map_err(Trouble::new)?;
+            let state = SavedState::load(path).map_err(|error| Trouble::file(&error))?;
             let info = StateInfo::of(&state, file_len);
             print(&info, &info.table(), args.json)
         }
-        Err(error) => Err(Trouble::new(error)),
+        Err(error) => Err(Trouble::file(&error)),
     }
 }
 
@@ -203,7 +203,7 @@ fn promised_rate(filter: &AnyFilter) -> Option<f64> {
             Some(math::bloom::expected_rate(counters, filter.num_probes(), keys))
         }
         AnyFilter::Cuckoo(filter) => {
-            let slots = 4.0 * filter.buckets() as f64;
+            let slots = (math::cuckoo::SLOTS_PER_BUCKET * filter.buckets()) as f64;
             Some(math::cuckoo::rate_at_load(filter.fingerprint_bits(), keys / slots))
         }
         _ => None,

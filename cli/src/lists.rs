@@ -1,4 +1,5 @@
-//! The lists given to `build` and `verify`: opened, their shape told, their rows counted.
+//! The lists given to `build`, `verify` and `check`: opened once, and for the first two their shape
+//! told and their rows counted.
 
 use std::fmt;
 use std::fs::{File, Metadata};
@@ -116,10 +117,15 @@ impl OpenList {
         let metadata = file.metadata().map_err(cannot)?;
         if metadata.is_dir() {
             return Err(Trouble::new(format_args!(
-                "{name}: expected a file, found a folder: name the lists in it"
+                "{name}: expected a file, found a folder: name the files in it"
             )));
         }
         Ok(Self { name, file, metadata })
+    }
+
+    /// What it was named, and the file to be read.
+    pub(crate) fn into_parts(self) -> (Input, File) {
+        (self.name, self.file)
     }
 
     /// Its size, if that is known before it is read.
@@ -135,7 +141,7 @@ impl OpenList {
 }
 
 /// Standard input without the buffer of the standard library, which would keep passwords.
-pub(crate) fn stdin() -> io::Result<File> {
+fn stdin() -> io::Result<File> {
     use std::os::fd::AsFd;
     Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
 }
@@ -284,11 +290,18 @@ fn format_of(
 ) -> Result<ListFormat, Trouble> {
     let detected = ListFormat::detect(sample, digest.unwrap_or_default());
     match (choice, detected) {
+        // Whatever the rows are said to be, these bytes do not hold them.
+        (_, Err(error)) if error.is_foreign() => Err(Trouble::new(format_args!("{name}: {error}"))),
         (FormatChoice::Plain, _) => Ok(ListFormat::Plain(digest.unwrap_or_default())),
         (FormatChoice::Hashes, detected) => {
             let of_list = match detected {
                 Ok(ListFormat::Hashes(digest)) | Err(DetectError::Mixed { digest, .. }) => {
                     Some(digest)
+                }
+                Err(DetectError::HashShape { digits, .. }) => {
+                    [PasswordDigest::Sha1, PasswordDigest::Nt]
+                        .into_iter()
+                        .find(|digest| digest.hex_digits() == digits)
                 }
                 _ => None,
             };
@@ -307,6 +320,9 @@ fn format_of(
         },
         (FormatChoice::Auto, Err(error @ DetectError::Mixed { .. })) => {
             Err(Trouble::new(format_args!("{name}: {error} (--format plain or --format hashes)")))
+        }
+        (FormatChoice::Auto, Err(error @ DetectError::HashShape { .. })) => {
+            Err(Trouble::new(format_args!("{name}: {error} (--format plain)")))
         }
         (FormatChoice::Auto, Err(error)) => Err(Trouble::new(format_args!("{name}: {error}"))),
     }

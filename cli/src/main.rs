@@ -72,8 +72,9 @@ fn run() -> Result<Exit, Trouble> {
     }
 }
 
-/// Prints a line to standard error. If that fails there is nowhere left to say so; the exit status
+/// Prints a line, or several, to standard error, control characters escaped: messages of the
+/// library and the system may have text in them that came with a file. If that fails there is nowhere left to say so; the exit status
 /// still tells.
 fn note(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", trouble::escaped_lines(line));
 }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use hapax::codec::FileError;
+
 use crate::exit::Exit;
 
 /// Why a run stopped before its end. Carries no input: messages say where and why, never what.
@@ -19,6 +21,12 @@ impl Trouble {
     /// Something to tell the user, as a sentence without a full stop.
     pub(crate) fn new(message: impl fmt::Display) -> Self {
         Self::Message(message.to_string())
+    }
+
+    /// A filter or a state could not be read or written.
+    pub(crate) fn file(error: &FileError) -> Self {
+        // Its path is whatever the file system allows, line ends included.
+        Self::Message(escaped(&error.to_string()))
     }
 
     /// Reading this input failed.
@@ -43,17 +51,31 @@ impl Trouble {
     }
 }
 
-/// A path as it may be printed: control characters, which could drive a terminal, are escaped.
+/// A path as it may be printed.
 pub(crate) fn shown(path: &Path) -> String {
-    let mut text = String::new();
-    for c in path.to_string_lossy().chars() {
-        if c.is_control() {
-            text.extend(c.escape_default());
+    escaped(&path.to_string_lossy())
+}
+
+/// Text as it may be printed: control characters, which could drive a terminal, are escaped.
+pub(crate) fn escaped(text: &str) -> String {
+    escaped_but(text, None)
+}
+
+/// The same for text of several lines.
+pub(crate) fn escaped_lines(text: &str) -> String {
+    escaped_but(text, Some('\n'))
+}
+
+fn escaped_but(text: &str, kept: Option<char>) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() && Some(c) != kept {
+            safe.extend(c.escape_default());
         } else {
-            text.push(c);
+            safe.push(c);
         }
     }
-    text
+    safe
 }
 
 #[cfg(test)]
@@ -64,6 +86,14 @@ mod tests {
     fn control_characters_of_a_path_are_escaped() {
         assert_eq!(shown(Path::new("a\u{1b}[2Jb\nc")), "a\\u{1b}[2Jb\\nc");
         assert_eq!(shown(Path::new("liste für März.txt")), "liste für März.txt");
+    }
+
+    #[test]
+    fn control_characters_of_messages_are_escaped() {
+        assert_eq!(escaped_lines("a\u{1b}[2J\u{9b}1m\rb\nc"), "a\\u{1b}[2J\\u{9b}1m\\rb\nc");
+        let error = FileError::Exists { path: "a\u{1b}[2J\nhapax: b".into() };
+        let Trouble::Message(message) = Trouble::file(&error) else { panic!("no message") };
+        assert!(message.starts_with("a\\u{1b}[2J\\nhapax: b: the file exists"), "{message}");
     }
 
     #[test]

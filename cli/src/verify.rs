@@ -1,6 +1,6 @@
 //! `hapax verify`: does a filter hold what it promises?
 //!
-//! First every byte of the file is checked. Then, against a list, every row is asked for: none may
+//! First every byte of the file is checked, and its counts against its bodies. Then, against a list, every row is asked for: none may
 //! be missed.
 
 mod args;
@@ -8,7 +8,8 @@ mod args;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use hapax::codec::{Artefact, DecodeError, FileError};
+use hapax::codec::{Artefact, DecodeError, FileError, Kind};
+use hapax::replay::{GenerationWindow, ReplayFilter};
 use hapax::screen::PasswordDigest;
 use hapax::{AnyFilter, Digest, HashIdentity, Membership};
 
@@ -60,7 +61,7 @@ impl Verified {
 
 impl fmt::Display for Verified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: every checksum is right", shown(&self.filter))?;
+        write!(f, "{}: every checksum and count is right", shown(&self.filter))?;
         let Some(against) = &self.against else { return Ok(()) };
         write!(f, "\n  checked {}, missed {}", grouped(against.checked), grouped(against.missed))?;
         if against.skipped > 0 {
@@ -93,7 +94,7 @@ pub(crate) fn run(
         check_file(path)?;
         return Ok(Verified { filter: path.clone(), against: None });
     }
-    let artefact = Artefact::<AnyFilter>::load(path).map_err(Trouble::new)?;
+    let artefact = Artefact::<AnyFilter>::load(path).map_err(|error| Trouble::file(&error))?;
     let reading = Reading {
         digest: Some(digest_of(path, &artefact.filter)?),
         min_count: artefact.provenance.min_count,
@@ -119,19 +120,30 @@ pub(crate) fn run(
     Ok(Verified { filter: path.clone(), against: Some(against) })
 }
 
-/// Checks every byte of a file, whatever kind of artefact it holds.
+/// Checks every byte of a file, and what it says of its bodies, whatever kind of artefact it holds.
 fn check_file(path: &Path) -> Result<(), Trouble> {
-    match Artefact::<AnyFilter>::load(path) {
-        Ok(_) => Ok(()),
-        // Not one filter but something made of filters.
-        Err(FileError::Decode { source: DecodeError::WrongKind { .. }, .. }) => {
-            let bytes =
-                std::fs::read(path).map_err(|error| Trouble::reading(shown(path), &error))?;
-            hapax::codec::verify(&bytes)
-                .map_err(|error| Trouble::new(format_args!("{}: {error}", shown(path))))
+    let checked = match Artefact::<AnyFilter>::load(path) {
+        Err(FileError::Decode { source: DecodeError::WrongKind { found, .. }, .. }) => {
+            check_compound(path, found)
         }
-        Err(error) => Err(Trouble::new(error)),
+        loaded => loaded.map(drop),
+    };
+    checked.map_err(|error| Trouble::file(&error))
+}
+
+/// Checks what is made of filters.
+fn check_compound(path: &Path, kind: Kind) -> Result<(), FileError> {
+    type Window = GenerationWindow<AnyFilter>;
+    if kind != Kind::Replay {
+        return Artefact::<Window>::load(path).map(drop);
     }
+    // A replay filter usually has a window, and may have one filter in its place.
+    Artefact::<ReplayFilter<Window>>::load(path).map(drop).or_else(|error| {
+        match Artefact::<ReplayFilter<AnyFilter>>::load(path) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(error),
+        }
+    })
 }
 
 /// Which hash the filter's keys are.

@@ -81,7 +81,7 @@ impl Screen {
         let filter = Artefact::<AnyFilter>::load(path)?.filter;
         if filter.stats().len == 0 {
             return Err(FileError::Decode {
-                path: path.to_owned(),
+                path: std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
                 source: DecodeError::Invalid {
                     what: "number of keys",
                     expected: "at least 1".into(),
@@ -381,6 +381,12 @@ mod tests {
         builder.seed(Seed::uniform(Digest::Sha1)).build().unwrap().save(&path).unwrap();
         let error = Screen::open(&path).unwrap_err().to_string();
         assert!(error.contains("invalid number of keys: expected at least 1, found 0"), "{error}");
+        // Named as the file that was really tried, whatever the working directory.
+        let here = std::env::current_dir().unwrap();
+        let up = "../".repeat(here.components().count());
+        let relative = format!("{up}{}", path.display());
+        let Err(FileError::Decode { path, .. }) = Screen::open(&relative) else { panic!("opened") };
+        assert_eq!(path, here.join(relative));
         assert!(matches!(Screen::open(folder.path().join("none")), Err(FileError::Io { .. })));
     }
 

@@ -98,7 +98,7 @@ pub(crate) fn run(
     let artefact = Artefact { filter, provenance };
     artefact
         .save(&request.output, SaveOptions { existing: request.existing, readers })
-        .map_err(Trouble::new)?;
+        .map_err(|error| Trouble::file(&error))?;
     Ok(Card::new(request, read, &artefact, promised_rate, start.elapsed()))
 }
 

@@ -186,6 +186,8 @@ fn lists_that_cannot_be_told_or_are_of_two_kinds_are_refused() {
         (format!("{}\n{nt}\n", sha1("a")), "row 1 looks like a hash (SHA-1) and row 2 does not"),
         (format!("{CANARY}\n{nt}\n"), "--format plain or --format hashes"),
         (format!("{CANARY}\rabc\r"), "lone \\r"),
+        (format!("{nt}:{CANARY}\n"), "row 1 has 32 hexadecimal digits"),
+        (format!("{nt}:{CANARY}\n"), "(--format plain)"),
     ] {
         assert!(bench.refused(&list).contains(expected), "{list}");
     }
@@ -201,6 +203,27 @@ fn lists_that_cannot_be_told_or_are_of_two_kinds_are_refused() {
     assert!(message.contains("expected NT hashes (32 digits)"), "{message}");
     let message = bench.refused(b"ma\xf1ana zebra\n");
     assert!(message.contains("row 1 at byte 0: expected a password in UTF-8"), "{message}");
+}
+
+#[test]
+fn no_choice_of_a_format_makes_foreign_bytes_rows() {
+    for format in [FormatChoice::Auto, FormatChoice::Plain, FormatChoice::Hashes] {
+        let mut bench = Bench::new();
+        bench.request.reading = Reading { format, skip_bad: 100, ..Reading::default() };
+        let utf16: Vec<u8> = CANARY.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert!(bench.refused(utf16).contains("UTF-16"), "{format:?}");
+        assert!(bench.refused(b"\x1f\x8b\x08\0\0").contains("gzip"), "{format:?}");
+        let message = bench.refused(format!("{CANARY}\rabc\rabc\n"));
+        assert!(message.contains("lone \\r"), "{format:?}: {message}");
+    }
+}
+
+#[test]
+fn what_looks_like_a_hash_is_a_password_if_the_user_says_so() {
+    let mut bench = Bench::new();
+    bench.request.reading.format = FormatChoice::Plain;
+    let card = bench.build_text(format!("{}:{CANARY}\n", sha1("a"))).unwrap();
+    assert_eq!(card.provenance.rows_added, 1);
 }
 
 #[test]

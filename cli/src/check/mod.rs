@@ -14,7 +14,6 @@ mod prompt;
 mod report;
 mod rows;
 
-use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::path::PathBuf;
 
@@ -27,7 +26,7 @@ use self::rows::{Chunks, MAX_ROW_LEN, Row};
 use crate::args::Global;
 use crate::exit::{self, Exit};
 use crate::filters;
-use crate::lists::{self, Input};
+use crate::lists::{self, Input, OpenList};
 use crate::progress::{Progress, When};
 use crate::trouble::{Trouble, shown};
 
@@ -60,7 +59,11 @@ pub(crate) struct CheckArgs {
     /// Print only how many are listed
     #[arg(short, long)]
     count: bool,
-    /// Print a JSON record for each listed row
+    /// Print a JSON record for each listed row, and for each that has no answer
+    ///
+    /// A record has at least the fields `input`, `line` and `listed`. Where `listed` is null, there
+    /// is no answer, and `error` says why; if `line` is null too, the input could not be read to
+    /// its end. A row without a record is not listed, or blank.
     #[arg(long, conflicts_with = "count")]
     json: bool,
     /// What exit status 0 stands for
@@ -93,8 +96,8 @@ enum Expect {
 ///
 /// # Errors
 ///
-/// If the filters cannot be opened or asked, nothing was given to check, or the results cannot be
-/// written. What is wrong with single rows and files is told, counted, and decides the status.
+/// If the filters cannot be opened or asked, a file cannot be opened, nothing was given to check, or the results cannot be
+/// written. Rows without an answer and files that cannot be read to their end are told, counted, and decides the status.
 pub(crate) fn run(args: &CheckArgs, global: Global) -> Result<Exit, Trouble> {
     let opened = match args.filters.as_slice() {
         [] => vec![filters::open_builtin()?],
@@ -128,7 +131,7 @@ pub(crate) fn run(args: &CheckArgs, global: Global) -> Result<Exit, Trouble> {
         let mut chunks = Chunks::new(line.as_slice());
         check(&mut chunks, &asked, "prompt", &Progress::new(When::Never, None), &mut report)?;
     } else {
-        check_all(&sources(args)?, &asked, progress(&report, global), &mut report)?;
+        check_all(sources(args)?, &asked, progress(&report, global), &mut report)?;
     }
     report.finish(global.quiet)?;
     Ok(Exit::of_answer(
@@ -158,25 +161,18 @@ impl Form {
     }
 }
 
-/// The sources named, or standard input.
-fn sources(args: &CheckArgs) -> Result<Vec<Input>, Trouble> {
-    if args.files.is_empty() {
-        return Ok(vec![Input::Stdin]);
-    }
-    let sources: Vec<Input> = args.files.iter().cloned().map(Input::from).collect();
-    for (index, source) in sources.iter().enumerate() {
-        if let Input::File(path) = source {
+/// Opens the sources named, or standard input: each once, since a pipe gives its rows once.
+fn sources(args: &CheckArgs) -> Result<Vec<OpenList>, Trouble> {
+    for (index, path) in args.files.iter().enumerate() {
+        if Input::from(path.clone()) != Input::Stdin {
             filters::existing_len("FILE", index, path)?;
         }
     }
-    Ok(sources)
-}
-
-fn open(source: &Input) -> io::Result<File> {
-    match source {
-        Input::Stdin => lists::stdin(),
-        Input::File(path) => File::open(path),
+    let mut sources: Vec<Input> = args.files.iter().cloned().map(Input::from).collect();
+    if sources.is_empty() {
+        sources.push(Input::Stdin);
     }
+    lists::open_all(&sources)
 }
 
 /// What a source is called in results.
@@ -187,25 +183,16 @@ fn label(source: &Input) -> String {
     }
 }
 
-/// The length of a source, if it has one.
-fn len(source: &Input) -> Option<u64> {
-    let metadata = open(source).and_then(|file| file.metadata()).ok()?;
-    metadata.is_file().then_some(metadata.len())
-}
-
 fn check_all(
-    sources: &[Input],
+    sources: Vec<OpenList>,
     asked: &Asked,
     when: When,
     report: &mut Report,
 ) -> Result<(), Trouble> {
-    let progress = Progress::new(when, sources.iter().map(len).sum());
+    let progress = Progress::new(when, lists::total_len(&sources));
     for source in sources {
-        let name = label(source);
-        match open(source) {
-            Ok(input) => check(&mut Chunks::new(input), asked, &name, &progress, report)?,
-            Err(error) => report.source_failed(&Trouble::reading(&name, &error), &progress),
-        }
+        let (name, input) = source.into_parts();
+        check(&mut Chunks::new(input), asked, &label(&name), &progress, report)?;
     }
     Ok(())
 }
@@ -224,8 +211,7 @@ fn check(
             Ok(Some(chunk)) => chunk,
             Ok(None) => return Ok(()),
             Err(error) => {
-                report.source_failed(&Trouble::reading(name, &error), progress);
-                return Ok(());
+                return report.source_failed(name, &Trouble::reading(name, &error), progress);
             }
         };
         let answer = |row: &Row| match chunk.content(*row) {

@@ -18,7 +18,7 @@ const MAX_TOLD: u64 = 10;
 pub(super) enum Output {
     /// `NAME:ROW: listed`
     Lines,
-    /// A [`Record`] for each listed row.
+    /// A [`Record`] for each listed row, an [`Unanswered`] for each row without an answer.
     Json,
     /// The number of listed rows, at the end.
     Count,
@@ -37,6 +37,18 @@ struct Record<'a> {
     basis: &'static str,
     /// Probability that a row that is in no list gets this answer.
     false_positive_rate: f64,
+}
+
+/// A line of `--json` for what has no answer, so that it is not taken for "not listed".
+#[derive(Debug, Serialize)]
+struct Unanswered<'a> {
+    input: &'a str,
+    /// The row, from 1; null for the rest of an input that cannot be read.
+    line: Option<u64>,
+    /// Always null.
+    listed: Option<bool>,
+    /// Why. Holds nothing of the row.
+    error: &'a str,
 }
 
 /// Counts answers and prints what was asked for.
@@ -102,6 +114,7 @@ impl Report {
                 }
                 Answer::Unknown(reason) => {
                     self.unknown += 1;
+                    self.print_unanswered(input, Some(line), &reason.to_string())?;
                     if self.unknown <= MAX_TOLD {
                         progress.note(&format!("hapax: {input}:{line}: unknown: {reason}"));
                     }
@@ -125,12 +138,37 @@ impl Report {
         }
     }
 
-    /// A source could not be read, or not to its end. The others are still checked.
-    pub(super) fn source_failed(&mut self, trouble: &Trouble, progress: &Progress) {
+    fn print_unanswered(
+        &mut self,
+        input: &str,
+        line: Option<u64>,
+        error: &str,
+    ) -> Result<(), Trouble> {
+        if self.output != Output::Json {
+            return Ok(());
+        }
+        let record = Unanswered { input, line, listed: None, error };
+        let written = serde_json::to_writer(&mut self.out, &record).map_err(io::Error::from);
+        written.and_then(|()| self.out.write_all(b"\n")).map_err(|error| Trouble::stdout(&error))
+    }
+
+    /// A source could not be read to its end. The others are still checked.
+    ///
+    /// # Errors
+    ///
+    /// If standard output cannot be written.
+    pub(super) fn source_failed(
+        &mut self,
+        input: &str,
+        trouble: &Trouble,
+        progress: &Progress,
+    ) -> Result<(), Trouble> {
         self.failed_sources += 1;
         if let Trouble::Message(message) = trouble {
             progress.note(&format!("hapax: {message}"));
+            self.print_unanswered(input, None, message)?;
         }
+        self.out.flush().map_err(|error| Trouble::stdout(&error))
     }
 
     /// Prints the count, if that was asked for, and the summary.

@@ -2,9 +2,10 @@
 
 use std::fs;
 
-use hapax::codec::Existing;
+use hapax::codec::{Existing, Provenance, SaveOptions};
 use hapax::prelude::*;
 use tempfile::TempDir;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::*;
 use crate::build::{self, BuildRequest, FilterKind, Size};
@@ -88,6 +89,59 @@ fn a_damaged_filter_cannot_be_verified() {
         fs::write(&filter, &bad).unwrap();
         let message = verify(&filter, Reading::default(), &[]).unwrap_err();
         assert!(message.contains("list.hapax: "), "byte {at}: {message}");
+    }
+}
+
+/// The file with this number of keys in its first params, and every checksum right.
+fn with_len(mut file: Vec<u8>, len: u64) -> Vec<u8> {
+    let word = |file: &[u8], at: usize| u64::from_le_bytes(file[at..at + 8].try_into().unwrap());
+    let put = |file: &mut [u8], at: usize, word: u64| {
+        file[at..at + 8].copy_from_slice(&word.to_le_bytes());
+    };
+    let rows = usize::from(file[12]);
+    let params = word(&file, 64 + 8) as usize;
+    put(&mut file, params + 32, len);
+    let checksum = xxh3_64(&file[params..params + 64]);
+    put(&mut file, 64 + 24, checksum);
+    let checksum = xxh3_64(&file[64..64 + 32 * rows]);
+    put(&mut file, 48, checksum);
+    let checksum = xxh3_64(&file[..56]);
+    put(&mut file, 56, checksum);
+    let trailer = file.len() - 8;
+    put(&mut file, trailer, checksum);
+    file
+}
+
+fn save_state(path: &Path, filter: impl hapax::codec::Encode) {
+    let options = SaveOptions { existing: Existing::Replace, ..SaveOptions::default() };
+    Artefact { filter, provenance: Provenance::default() }.save(path, options).unwrap();
+}
+
+#[test]
+fn counts_are_compared_with_bodies_whatever_the_kind_of_file() {
+    let builder = CuckooFilter::builder().capacity(10).false_positive_rate(0.01);
+    let mut alone = builder.build().unwrap();
+    let mut window = GenerationWindow::new(&builder).unwrap();
+    for key in ["a", "b", "c"] {
+        let _ = alone.insert(key).unwrap();
+        let _ = window.insert(key).unwrap();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("f.hapax");
+    let saves: [&dyn Fn(); 4] = [
+        &|| alone.save(&path).unwrap(),
+        &|| window.save(&path).unwrap(),
+        &|| save_state(&path, ReplayFilter::new(&alone)),
+        &|| save_state(&path, ReplayFilter::new(&window)),
+    ];
+    for (kind, save) in saves.iter().enumerate() {
+        save();
+        let good = fs::read(&path).unwrap();
+        assert_eq!(with_len(good.clone(), 3), good, "{kind}");
+        assert_eq!(verify(&path, Reading::default(), &[]).unwrap().exit(), Exit::Yes, "{kind}");
+        fs::write(&path, with_len(good, 2)).unwrap();
+        let message = verify(&path, Reading::default(), &[]).unwrap_err();
+        assert!(message.contains("f.hapax: "), "{kind}: {message}");
     }
 }
 

@@ -1,7 +1,8 @@
 //! `hapax check`: answers, exit statuses and every shape of input.
 
-use crate::common::{Folder, Ran, check, numbered, run};
+use crate::common::{Folder, Ran, check, hapax, numbered, run};
 use hapax::screen::digest::{nt_of, sha1_of};
+use serde_json::Value::{self, Null};
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02X}")).collect::<Vec<_>>().concat()
@@ -139,9 +140,20 @@ fn files_are_named_and_one_that_fails_makes_the_answer_uncertain() {
     assert_eq!(answer(&ran), (Some(0), expected.as_str()));
 
     let ran = run(["check", &filter, "-i", "plain", "--", "/", &two], "");
+    assert_eq!(answer(&ran), (Some(2), ""));
+    assert!(ran.stderr.contains("hapax: /: expected a file, found a folder"), "{}", ran.stderr);
+
+    // Opens, and cannot be read at its start.
+    let args = ["check", &filter, "-i", "plain", "--", "/proc/self/mem", &two];
+    let ran = run(args, "");
     assert_eq!(answer(&ran), (Some(2), format!("{two}:1: listed\n").as_str()));
-    assert!(ran.stderr.contains("hapax: /: cannot be read"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("hapax: /proc/self/mem: cannot be read"), "{}", ran.stderr);
     assert!(ran.stderr.contains("1 inputs not read to their end"), "{}", ran.stderr);
+    let ran = run([&args[..4], &["--json"], &args[4..]].concat(), "");
+    let records = records(&ran);
+    assert_eq!((records.len(), &records[1]["listed"]), (2, &true.into()), "{}", ran.stdout);
+    assert_eq!((&records[0]["line"], &records[0]["listed"]), (&Null, &Null), "{}", ran.stdout);
+    assert_eq!(records[0]["input"], "/proc/self/mem");
 
     let ran = run(["check", &filter, "-i", "plain", "--", "no-such-file", &two], "");
     assert_eq!(answer(&ran), (Some(2), ""));
@@ -149,12 +161,85 @@ fn files_are_named_and_one_that_fails_makes_the_answer_uncertain() {
 }
 
 #[test]
+fn a_pipe_is_read_once_and_standard_input_is_not_named_twice() {
+    let folder = Folder::new();
+    let filter = folder.sha1("f.hapax", &[b"alpha"]);
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let writer = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || std::fs::write(pipe, "x\nalpha\n")
+    });
+    let output = hapax()
+        .args(["check", "-i", "plain"])
+        .args([filter.as_path(), "--".as_ref(), pipe.as_path()])
+        .timeout(std::time::Duration::from_mins(1))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(output.stdout, format!("{}:2: listed\n", pipe.display()).as_bytes());
+    writer.join().unwrap().unwrap();
+
+    let ran = run(["check", filter.to_str().unwrap(), "-i", "plain", "--", "-", "-"], "alpha\n");
+    assert_eq!(answer(&ran), (Some(2), ""));
+    assert!(ran.stderr.contains("standard input was given twice"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_empty_filter_answers_nothing() {
+    let folder = Folder::new();
+    let (empty, good) = (folder.sha1("empty.hapax", &[]), folder.sha1("good.hapax", &[b"alpha"]));
+    for args in [&["-i", "plain"][..], &["-i", "plain", "--expect", "absent"]] {
+        for filters in [&[&*empty][..], &[&*good, &*empty]] {
+            let ran = check(args, filters, "beta\n");
+            assert_eq!(answer(&ran), (Some(2), ""), "{args:?}");
+            assert!(ran.stderr.contains("empty.hapax: expected a filter of"), "{}", ran.stderr);
+        }
+    }
+}
+
+#[test]
+fn names_of_files_cannot_drive_the_terminal() {
+    let folder = Folder::new();
+    let filter = folder.file("a\u{1b}[2J\nhapax: b.hapax", "no filter");
+    for command in [&["check", "-i", "plain"][..], &["verify"], &["info"]] {
+        let ran = run(command.iter().copied().chain([filter.to_str().unwrap()]), "alpha\n");
+        assert_eq!(answer(&ran), (Some(2), ""), "{command:?}");
+        assert!(ran.stderr.contains("a\\u{1b}[2J\\nhapax: b.hapax: not a "), "{}", ran.stderr);
+        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+    }
+}
+
+fn records(ran: &Ran) -> Vec<Value> {
+    ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn rows_without_an_answer_have_records_without_one() {
+    let folder = Folder::new();
+    let filter = folder.sha1("f.hapax", &[b"alpha"]);
+    let input =
+        format!("{}\n{}zebra\n{}\n", "0".repeat(40), "bad\n".repeat(20), hex(&sha1_of(b"alpha")));
+    let ran = check(&["-i", "sha1", "--json"], &[&filter], input);
+    assert_eq!(ran.status, Some(2), "{}", ran.stderr);
+    let records = records(&ran);
+    let lines: Vec<u64> = records.iter().map(|record| record["line"].as_u64().unwrap()).collect();
+    assert_eq!(lines, (2..=23).collect::<Vec<_>>());
+    for record in &records[..21] {
+        assert_eq!(record["input"], "stdin");
+        assert_eq!(record.as_object().unwrap().get("listed"), Some(&Null), "{record}");
+        assert!(record["error"].as_str().unwrap().contains("40 hexadecimal digits"), "{record}");
+    }
+    assert_eq!(records[21]["listed"], true);
+    assert!(!ran.stdout.contains("zebra") && !ran.stdout.contains("bad"), "{}", ran.stdout);
+}
+
+#[test]
 fn records_are_json_and_hold_no_secret() {
     let folder = Folder::new();
     let filter = folder.sha1("f.hapax", &[b"alpha"]);
     let ran = check(&["-i", "plain", "--json"], &[&filter], "x\nalpha\n\nalpha\n");
-    let records: Vec<serde_json::Value> =
-        ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let records = records(&ran);
     assert_eq!(records.len(), 2, "{}", ran.stdout);
     for (record, line) in records.iter().zip([2, 4]) {
         assert_eq!(record["input"], "stdin");

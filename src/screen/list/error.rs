@@ -131,6 +131,14 @@ pub enum DetectError {
         /// The first row that is not a hash of that kind.
         other_row: u64,
     },
+    /// A row has a hash in it, and is neither one of the hashes that are read nor followed by a
+    /// count: `hash:password`, a table, or hashes of another kind.
+    HashShape {
+        /// The first such row.
+        row: u64,
+        /// The digits of the hash.
+        digits: usize,
+    },
     /// It is text in UTF-16.
     Utf16,
     /// It is compressed.
@@ -140,6 +148,15 @@ pub enum DetectError {
     },
     /// Its lines end in a lone carriage return.
     CarriageReturns,
+}
+
+impl DetectError {
+    /// Whether the input is to be converted first, since no format makes sense of it: UTF-16,
+    /// compressed data, carriage returns for line ends.
+    #[must_use]
+    pub const fn is_foreign(&self) -> bool {
+        matches!(self, Self::Utf16 | Self::Compressed { .. } | Self::CarriageReturns)
+    }
 }
 
 impl fmt::Display for DetectError {
@@ -153,6 +170,13 @@ impl fmt::Display for DetectError {
                 f,
                 "row {hash_row} looks like a hash ({digest}) and row {other_row} does not: say \
                  whether the list holds plain passwords or hashes"
+            ),
+            Self::HashShape { row, digits } => write!(
+                f,
+                "row {row} has {digits} hexadecimal digits like a hash, and is not a SHA-1 or NT \
+                 hash with or without a count; it looks like hash:password, a table, or hashes of \
+                 another kind: give a list of the hashes or of the passwords alone, or say that \
+                 the list holds plain passwords if these really are passwords"
             ),
             Self::Utf16 => f.write_str(
                 "expected bytes or UTF-8, found text in UTF-16: convert it, for example with \

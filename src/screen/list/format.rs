@@ -30,13 +30,14 @@ impl ListFormat {
 
     /// Tells the shape of a list from its beginning, the first [`SAMPLE_LEN`] bytes or all.
     ///
-    /// All rows hashes of one length: hashes. No row a hash: plain, to be hashed with `plain`.
-    /// Blank rows do not count, nor does the last row of a full sample, which may be cut.
+    /// All rows hashes of one length: hashes. No row with a hash in it: plain, to be hashed with
+    /// `plain`. Blank rows do not count, nor does the last row of a full sample, which may be cut.
     ///
     /// # Errors
     ///
     /// [`DetectError`] for anything else. A guess could lose every row: hashes read as passwords
-    /// give a filter that knows no password at all.
+    /// give a filter that knows no password at all. [`DetectError::is_foreign`] tells what no
+    /// choice of a format makes readable.
     ///
     /// # Examples
     ///
@@ -63,7 +64,12 @@ impl ListFormat {
                 (Some(_), Some((hash_row, digest))) => {
                     return Err(DetectError::Mixed { hash_row, digest, other_row: number });
                 }
-                (None, _) => first_plain = first_plain.or(Some(number)),
+                (None, _) => {
+                    first_plain = first_plain.or(Some(number));
+                    if let Some(digits) = digits_of_hash(row) {
+                        return Err(DetectError::HashShape { row: number, digits });
+                    }
+                }
             }
             if let (Some((hash_row, digest)), Some(other_row)) = (first_hash, first_plain) {
                 return Err(DetectError::Mixed { hash_row, digest, other_row });
@@ -104,7 +110,20 @@ fn digest_of_shape(row: &[u8]) -> Option<PasswordDigest> {
         .then_some(digest)
 }
 
-/// Refuses what would read as one list of nonsense passwords.
+/// The digits of a hash somewhere in a row: as many as a common hash function gives, and no letter
+/// or digit next to them.
+fn digits_of_hash(row: &[u8]) -> Option<usize> {
+    /// MD5 and NT, SHA-1, and the lengths of SHA-2 and SHA-3.
+    const DIGITS: [usize; 6] = [32, 40, 56, 64, 96, 128];
+
+    let words = row.split(|byte| !byte.is_ascii_alphanumeric());
+    words
+        .filter(|word| DIGITS.contains(&word.len()) && word.iter().all(u8::is_ascii_hexdigit))
+        .map(<[u8]>::len)
+        .next()
+}
+
+/// Refuses what would read as a list of nonsense passwords.
 fn refuse_foreign(sample: &[u8]) -> Result<(), DetectError> {
     const COMPRESSED: [(&str, &[u8]); 5] = [
         ("gzip", &[0x1f, 0x8b, 0x08]),
@@ -122,12 +141,39 @@ fn refuse_foreign(sample: &[u8]) -> Result<(), DetectError> {
     if sample.starts_with(b"BZh") && sample.get(4..).is_some_and(|s| s.starts_with(BZIP2_BLOCK)) {
         return Err(DetectError::Compressed { format: "bzip2" });
     }
-    if sample.starts_with(&[0xff, 0xfe]) || sample.starts_with(&[0xfe, 0xff]) {
+    if is_utf16(sample) {
         return Err(DetectError::Utf16);
     }
-    let one_line = strip_line_end(sample);
-    if one_line.contains(&b'\r') && !one_line.contains(&b'\n') {
+    if ends_lines_in_carriage_returns(sample) {
         return Err(DetectError::CarriageReturns);
     }
     Ok(())
+}
+
+/// Whether this is UTF-16, with a mark or without: then the other byte of a newline is 0, and so is
+/// the other byte of every letter up to U+00FF.
+fn is_utf16(sample: &[u8]) -> bool {
+    if sample.starts_with(&[0xff, 0xfe]) || sample.starts_with(&[0xfe, 0xff]) {
+        return true;
+    }
+    let most_units = |little: bool| {
+        let (mut units, mut latin, mut newlines) = (0, 0, 0);
+        for pair in sample.chunks_exact(2) {
+            let (low, high) = if little { (pair[0], pair[1]) } else { (pair[1], pair[0]) };
+            units += 1;
+            latin += usize::from(high == 0 && low != 0);
+            newlines += usize::from(high == 0 && low == b'\n');
+        }
+        let all_newlines = memchr::memchr_iter(b'\n', sample).count();
+        2 * latin > units || 2 * newlines > all_newlines
+    };
+    most_units(true) || most_units(false)
+}
+
+/// Whether carriage returns without a newline are as frequent as newlines: lines end in `\r`, with
+/// a stray `\n` or none, or in `\r\r\n`.
+fn ends_lines_in_carriage_returns(sample: &[u8]) -> bool {
+    // What follows the last byte is not known, or is the end of the list, where one is taken off.
+    let lone = sample.windows(2).filter(|pair| pair[0] == b'\r' && pair[1] != b'\n').count();
+    lone > 0 && lone >= memchr::memchr_iter(b'\n', sample).count()
 }

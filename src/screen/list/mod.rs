@@ -23,7 +23,7 @@
 //! | Latin-1, NUL, any bytes in a plain row | kept: a row is bytes, not text |
 //! | a carriage return inside a plain row | kept, and counted: the file may be one of lone `\r` |
 //! | rows beyond the limit (64 KiB) | an error, however long; they are never cut |
-//! | UTF-16, compressed data, lone `\r` as line end, two shapes in one file | [`ListFormat::detect`] names them |
+//! | UTF-16, compressed data, lone `\r` as line end, two shapes in one file, `hash:password`, hashes of other kinds | [`ListFormat::detect`] names them |
 //!
 //! A mark is taken off plain rows too, although it could be part of a password: nobody can type
 //! one, while lists put together from files with marks are common, and in them the row after each
@@ -40,7 +40,7 @@ mod row;
 
 pub use error::{BadRow, DetectError, ListError, RowFault};
 pub use format::{ListFormat, SAMPLE_LEN};
-pub use reader::{DEFAULT_ROW_LIMIT, ListReader, ListTotals};
+pub use reader::{DEFAULT_ROW_LIMIT, ListReader, ListTotals, MAX_ROW_LIMIT};
 pub use row::Row;
 
 #[cfg(test)]

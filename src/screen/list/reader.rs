@@ -11,6 +11,10 @@ use super::row::{Row, parse, strip_mark};
 /// The longest row by default, in bytes, its end not counted: 64 KiB.
 pub const DEFAULT_ROW_LIMIT: u32 = 64 * 1024;
 
+/// The largest limit that can be set, in bytes: 16 MiB. No password is so long, and a buffer of
+/// this size can be had everywhere.
+pub const MAX_ROW_LIMIT: u32 = 16 * 1024 * 1024;
+
 /// Reads the rows of a list one by one, in constant memory.
 ///
 /// It buffers by itself (128 KiB, wiped when dropped), so give it a `File`, not a `BufReader`,
@@ -53,8 +57,10 @@ impl<R: Read> ListReader<R> {
     }
 
     /// Reads rows of up to `row_limit` bytes, their ends not counted. Allocates that much, and
-    /// 64 KiB, once.
+    /// 64 KiB, once. More than [`MAX_ROW_LIMIT`] is taken as that; the error about a longer row
+    /// states the limit in force.
     pub fn with_row_limit(input: R, format: ListFormat, row_limit: u32) -> Self {
+        let row_limit = row_limit.min(MAX_ROW_LIMIT);
         Self { lines: Lines::new(input, row_limit), format, totals: ListTotals::default() }
     }
 

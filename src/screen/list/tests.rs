@@ -350,12 +350,91 @@ fn shapes_are_told_apart() {
     assert_eq!(detect(&format!("{sha1_row}\n{PASSWORD_NT}\n")), mixed(1, Sha1, 3));
     assert_eq!(detect(&format!("{sha1_row}password\n")), mixed(1, Sha1, 2));
     assert_eq!(detect(&format!("a\nb\n{PASSWORD_NT}\n")), mixed(3, Nt, 1));
-    assert_eq!(detect(&format!("{sha1_row}{PASSWORD_SHA1}:x\n")), mixed(1, Sha1, 2));
     for empty in ["", "\n", "\r\n\r\n", "\u{feff}"] {
         assert_eq!(detect(empty), Err(DetectError::Empty), "{empty:?}");
     }
-    assert_eq!(detect("password\r123456\r"), Err(DetectError::CarriageReturns));
-    assert_eq!(detect("password\r"), Ok(ListFormat::Plain(Nt)));
+}
+
+#[test]
+fn carriage_returns_for_line_ends_are_named() {
+    let detect = |sample: &str| ListFormat::detect(sample.as_bytes(), Nt);
+    for list in [
+        "password\r123456\r",
+        "password\r123456\rqwerty\r\n",
+        "password\r123456\rqwerty\n",
+        "password\r\r\n123456\r\r\n",
+        "password\r\r\n123456",
+        &format!("{PASSWORD_NT}\r{PASSWORD_NT}\r{PASSWORD_NT}\n"),
+    ] {
+        assert_eq!(detect(list), Err(DetectError::CarriageReturns), "{list:?}");
+    }
+    // Part of one password, or the end of a line whose newline is missing.
+    for list in ["password\r", "pass\rword\n123456\n", "password\r\n123456\r\n", "a\r\nb\r"] {
+        assert_eq!(detect(list), Ok(ListFormat::Plain(Nt)), "{list:?}");
+    }
+}
+
+#[test]
+fn rows_with_a_hash_in_another_shape_are_no_passwords() {
+    let detect = |sample: &str| ListFormat::detect(sample.as_bytes(), Sha1);
+    let sha256 = "0123456789abcdef".repeat(4);
+    for (row, digits) in [
+        (format!("{PASSWORD_SHA1}:password"), 40),
+        (format!("{PASSWORD_NT}:"), 32),
+        (format!("{PASSWORD_NT}:salt:12"), 32),
+        (format!("{PASSWORD_SHA1}\t12"), 40),
+        (format!("\"{PASSWORD_SHA1}\",12"), 40),
+        (format!(" {PASSWORD_SHA1}"), 40),
+        (format!("alice:500:{PASSWORD_NT}:{PASSWORD_NT}:::"), 32),
+        (sha256.clone(), 64),
+        (format!("{sha256}:3"), 64),
+    ] {
+        let found = |row| Err(DetectError::HashShape { row, digits });
+        assert_eq!(detect(&row), found(1), "{row}");
+        assert_eq!(detect(&format!("{row}\r\n{row}\r\n")), found(1), "{row}");
+        // It is named beside passwords, and beside hashes that could be read.
+        assert_eq!(detect(&format!("monkey\n{row}\n")), found(2), "{row}");
+        assert_eq!(detect(&format!("{PASSWORD_SHA1}:3\n\n{row}\n")), found(3), "{row}");
+    }
+    let message = DetectError::HashShape { row: 1, digits: 40 }.to_string();
+    assert!(message.contains("hash:password") && message.contains("plain"), "{message}");
+    for password in [&PASSWORD_SHA1[1..], &format!("g{PASSWORD_NT}"), &sha256[..16]] {
+        assert_eq!(detect(password), Ok(ListFormat::Plain(Sha1)), "{password}");
+    }
+}
+
+#[test]
+fn utf16_is_named_with_and_without_a_mark() {
+    let lists = [
+        "password\n".to_owned(),
+        "pässwörd\r\nmañana\r\n".to_owned(),
+        "пароль\nйцукен\n密码密码\n".to_owned(),
+        format!("{PASSWORD_SHA1}:3\n"),
+        "one row".to_owned(),
+    ];
+    for list in lists {
+        for mark in ["", "\u{feff}"] {
+            let text = format!("{mark}{list}");
+            let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+            let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+            for bytes in [little, big] {
+                let found = ListFormat::detect(&bytes, Sha1);
+                assert_eq!(found, Err(DetectError::Utf16), "{text:?}");
+                assert!(found.is_err_and(|error| error.is_foreign()));
+            }
+        }
+        assert!(ListFormat::detect(list.as_bytes(), Sha1).is_ok(), "{list:?}");
+    }
+    // A row may hold NULs.
+    assert_eq!(ListFormat::detect(b"pass\0word\nabc\0\n12\n", Sha1), Ok(ListFormat::Plain(Sha1)));
+}
+
+#[test]
+fn the_row_limit_has_a_limit() {
+    let list = vec![b'x'; MAX_ROW_LIMIT as usize + 1];
+    let (all, _) = read_all(list.as_slice(), ListFormat::Plain(Sha1), u32::MAX);
+    let fault = RowFault::TooLong { limit: MAX_ROW_LIMIT as usize };
+    assert_eq!(all, [Err(BadRow { number: 1, offset: 0, fault })]);
 }
 
 #[test]
