@@ -113,8 +113,9 @@ fn digest_of_shape(row: &[u8]) -> Option<PasswordDigest> {
 /// The digits of a hash somewhere in a row: as many as a common hash function gives, and no letter
 /// or digit next to them.
 fn digits_of_hash(row: &[u8]) -> Option<usize> {
-    /// MD5 and NT, SHA-1, and the lengths of SHA-2 and SHA-3.
-    const DIGITS: [usize; 6] = [32, 40, 56, 64, 96, 128];
+    /// MD5 and NT, the rows of a range file (SHA-1 less the five digits of its name), SHA-1, and the
+    /// lengths of SHA-2 and SHA-3.
+    const DIGITS: [usize; 7] = [32, 35, 40, 56, 64, 96, 128];
 
     let words = row.split(|byte| !byte.is_ascii_alphanumeric());
     words
