@@ -23,6 +23,8 @@ pub(crate) struct Card {
     /// The expected rate of the filter as it was planned.
     pub(crate) promised_rate: f64,
     digest: hapax::screen::PasswordDigest,
+    /// Whether rows were read as passwords, rather than as hashes.
+    any_plain: bool,
     elapsed: Duration,
     /// The most memory that was held, where the system says.
     peak_memory: Option<u64>,
@@ -44,6 +46,7 @@ impl Card {
             stats: artefact.filter.stats(),
             promised_rate,
             digest: read.digest,
+            any_plain: read.any_plain,
             elapsed,
             peak_memory: memory::peak(),
         }
@@ -55,7 +58,8 @@ impl fmt::Display for Card {
         let Self { counts, provenance, stats, promised_rate, .. } = self;
         let keys = provenance.rows_added;
         writeln!(f, "{}: {} of {} keys", shown(&self.output), self.kind, self.digest)?;
-        writeln!(f, "  rows read            {}", grouped(provenance.rows_read))?;
+        let what = if self.any_plain { "passwords" } else { "hashes" };
+        writeln!(f, "  rows read            {}, as {what}", grouped(provenance.rows_read))?;
         writeln!(f, "  added                {}", grouped(keys))?;
         writeln!(f, "  duplicate            {}", grouped(provenance.rows_duplicate))?;
         write!(f, "  skipped              {}", grouped(provenance.rows_skipped))?;

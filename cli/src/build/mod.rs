@@ -106,6 +106,11 @@ pub(crate) fn run(
 fn check_output(request: &BuildRequest, lists: &[OpenList]) -> Result<(), Trouble> {
     let output = &request.output;
     let name = shown(output);
+    if output.as_os_str() == "-" {
+        return Err(Trouble::new(
+            "a filter is written to a file, not to standard output: name one with --output",
+        ));
+    }
     if let Ok(metadata) = output.metadata() {
         if lists.iter().any(|list| list.is_same_file(&metadata)) {
             return Err(Trouble::new(format_args!(

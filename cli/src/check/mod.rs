@@ -18,6 +18,8 @@ use std::io::{self, IsTerminal, Read};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use hapax::screen::PasswordDigest;
+use hapax::screen::list::ListFormat;
 use rayon::prelude::*;
 
 use self::answer::{Answer, Asked};
@@ -214,6 +216,14 @@ fn check(
                 return report.source_failed(name, &Trouble::reading(name, &error), progress);
             }
         };
+        if chunk.first == 1
+            && let Err(error) = ListFormat::detect(chunk.bytes(), PasswordDigest::Sha1)
+            && error.is_foreign()
+        {
+            // Every row would be "not listed", and none of them is a candidate.
+            let trouble = Trouble::new(format_args!("{name}: {error}"));
+            return report.source_failed(name, &trouble, progress);
+        }
         let answer = |row: &Row| match chunk.content(*row) {
             Some(content) => asked.answer(content),
             None => Answer::too_long(MAX_ROW_LEN),

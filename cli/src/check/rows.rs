@@ -42,6 +42,11 @@ pub(crate) struct Chunk<'a> {
 }
 
 impl<'a> Chunk<'a> {
+    /// What has arrived: its rows, and perhaps the beginning of the next one.
+    pub(crate) const fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
     /// The bytes of a row: without its end and without a mark, and otherwise as they came.
     pub(crate) fn content(&self, row: Row) -> Option<&'a [u8]> {
         match row {
@@ -120,7 +125,7 @@ impl<R: Read> Chunks<R> {
             first: self.number,
             byte_len: read as u64,
             rows: &self.rows,
-            bytes: &self.buffer,
+            bytes: &self.buffer[..searched + read],
         }))
     }
 

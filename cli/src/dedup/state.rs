@@ -88,7 +88,7 @@ impl State {
 
     fn restore(path: &Path, sizing: Sizing, id: &Id) -> Result<Self, Trouble> {
         let file = Kept::seen(path)?;
-        let artefact = Artefact::<Filter>::load(path).map_err(Trouble::new)?;
+        let artefact = Artefact::<Filter>::load(path).map_err(|error| Trouble::file(&error))?;
         let mismatch = |what: &str, expected: &str, found: &str| {
             Trouble::new(format_args!(
                 "{}: the state was made with {what} {found}, and {expected} is asked for: run with \
@@ -161,7 +161,7 @@ impl State {
             )));
         }
         let options = SaveOptions { existing: Existing::Replace, readers: Readers::Owner };
-        self.artefact.save(&*path, options).map_err(Trouble::new)?;
+        self.artefact.save(&*path, options).map_err(|error| Trouble::file(&error))?;
         *file = Kept::seen(path)?;
         Ok(())
     }

@@ -131,8 +131,8 @@ fn counts_are_compared_with_bodies_whatever_the_kind_of_file() {
     let saves: [&dyn Fn(); 4] = [
         &|| alone.save(&path).unwrap(),
         &|| window.save(&path).unwrap(),
-        &|| save_state(&path, ReplayFilter::new(&alone)),
-        &|| save_state(&path, ReplayFilter::new(&window)),
+        &|| save_state(&path, ReplayFilter::new(alone.clone())),
+        &|| save_state(&path, ReplayFilter::new(window.clone())),
     ];
     for (kind, save) in saves.iter().enumerate() {
         save();

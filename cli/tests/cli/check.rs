@@ -327,3 +327,22 @@ fn only_the_first_unknown_rows_are_told() {
     assert!(ran.stderr.contains("checked 0, listed 0"), "{}", ran.stderr);
     assert!(ran.stderr.contains(", 500 unknown"), "{}", ran.stderr);
 }
+
+/// What `build` refuses to read as passwords is not "not listed" either.
+#[test]
+fn input_that_is_no_list_of_candidates_is_uncertain() {
+    let folder = Folder::new();
+    let filter = folder.sha1("f.hapax", &[b"password1"]);
+    let utf16: Vec<u8> = "password1\r\nfoo\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let marked = [&[0xff, 0xfe][..], &utf16].concat();
+    for (name, content) in [
+        ("UTF-16", marked),
+        ("UTF-16 without a mark", utf16),
+        ("lone carriage returns", b"password1\rfoo\rbar\r".to_vec()),
+        ("a filter", std::fs::read(&filter).unwrap()),
+        ("gzip", vec![0x1f, 0x8b, 0x08, 0, 0, 0, 0, 0]),
+    ] {
+        let ran = check(&["-i", "plain"], &[&filter], content);
+        assert_eq!((ran.status, &*ran.stdout), (Some(2), ""), "{name}: {}", ran.stderr);
+    }
+}

@@ -141,6 +141,8 @@ pub enum DetectError {
     },
     /// It is text in UTF-16.
     Utf16,
+    /// It is a `.hapax` file.
+    Filter,
     /// It is compressed.
     Compressed {
         /// By what.
@@ -151,11 +153,11 @@ pub enum DetectError {
 }
 
 impl DetectError {
-    /// Whether the input is to be converted first, since no format makes sense of it: UTF-16,
-    /// compressed data, carriage returns for line ends.
+    /// Whether no format makes sense of the input: UTF-16, compressed data, carriage returns for line
+    /// ends, a filter.
     #[must_use]
     pub const fn is_foreign(&self) -> bool {
-        matches!(self, Self::Utf16 | Self::Compressed { .. } | Self::CarriageReturns)
+        matches!(self, Self::Utf16 | Self::Filter | Self::Compressed { .. } | Self::CarriageReturns)
     }
 }
 
@@ -182,6 +184,7 @@ impl fmt::Display for DetectError {
                 "expected bytes or UTF-8, found text in UTF-16: convert it, for example with \
                  iconv -f UTF-16 -t UTF-8",
             ),
+            Self::Filter => f.write_str("expected a list, found a .hapax filter"),
             Self::Compressed { format } => {
                 write!(f, "expected a text file, found {format} data: decompress it first")
             }

@@ -142,6 +142,9 @@ fn refuse_foreign(sample: &[u8]) -> Result<(), DetectError> {
     if sample.starts_with(b"BZh") && sample.get(4..).is_some_and(|s| s.starts_with(BZIP2_BLOCK)) {
         return Err(DetectError::Compressed { format: "bzip2" });
     }
+    if sample.starts_with(b"\x89HAPAX") {
+        return Err(DetectError::Filter);
+    }
     if is_utf16(sample) {
         return Err(DetectError::Utf16);
     }
