@@ -13,7 +13,8 @@ use crate::{bytes, rate};
 /// Make a filter from lists
 ///
 /// Reads lists of compromised passwords and writes a filter of them. The list is not changed, and
-/// the filter appears whole or not at all.
+/// the filter appears whole or not at all. A filter of passwords is readable by its owner alone, one
+/// of hashes by whom the umask lets: whoever holds a filter can test guesses against it.
 ///
 /// Rows are passwords, or SHA-1 or NT hashes in hexadecimal with or without ":count". Line ends of
 /// both kinds, byte order marks, blank rows and padding rows are dealt with; a row that is none of
