@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Built on `bitvec`, with `Lsb0` order over `u64`: the order above is part of the file format.
-//! Indexing the raw words instead gained nothing (`benches/store.rs` in commit f2a3273): seven reads
+//! Indexing the raw words instead gained nothing (`benches/store.rs` in commit 05b816b): seven reads
 //! took 1.01 times as long through `bitvec` in 128 KiB, and 0.92 times in 64 MiB.
 
 use std::fmt;
