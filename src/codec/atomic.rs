@@ -26,8 +26,8 @@ pub(super) fn write(
     let folder_handle = File::open(&folder).map_err(at_path)?;
 
     let mut temporary = temporary_file(&folder, readers).map_err(at_path)?;
-    // Tells `remove_stale_temporaries` that somebody is at work. Where a file system has no locks,
-    // the age of the file has to do.
+    // Tells `remove_stale_temporaries` that somebody is at work. On a file system without locks it
+    // fails, there as here, and stale files stay.
     let _ = temporary.as_file().try_lock();
     if readers == Readers::Umask {
         keep_permissions(&target, temporary.as_file()).map_err(at_path)?;

@@ -38,7 +38,7 @@ use crate::store::{Slots, Words, words_for};
 
 /// Buckets looked at before an insert gives up. Rarely more than a hundred are, up to a load of
 /// 0.95; the long tail is what lifts the load at the first refusal by about 0.01 over a limit of
-/// 2,048. It bounds a refusal to about a millisecond.
+/// 2,048. It bounds what a refusal costs.
 const MAX_SEARCH: usize = 16_384;
 
 /// A cuckoo filter: 4 slots a bucket, fingerprints of 4 to 32 bits, any number of buckets.

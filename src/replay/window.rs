@@ -26,9 +26,10 @@ use crate::membership::{Insert, Membership, Restart, Seen, Stats, Unlock};
 /// A sliding window of two filters: remembers the last `capacity` keys at least, twice as many at
 /// most, in memory that never grows.
 ///
-/// It is an [`Insert`] filter without a capacity to fill; over cuckoo filters it may refuse a key
-/// that no slot can be freed for, which planned tables do about once in 100,000 fills. The false positive rate asked for is that of the
-/// whole window at its fullest, and so is `byte_len`: each generation gets half.
+/// It is an [`Insert`] filter without a capacity to fill; only over cuckoo filters may it refuse a
+/// key that no slot can be freed for, which hardly ever happens at the planned load. The false
+/// positive rate asked for is that of the whole window at its fullest, and so is `byte_len`: each
+/// generation gets half.
 ///
 /// # Examples
 ///

@@ -34,7 +34,7 @@ pub enum PasswordDigest {
 }
 
 impl PasswordDigest {
-    /// The key of a password. Costs one pass over its bytes; about 0.15 µs with SHA-1.
+    /// The key of a password. Costs one pass over its bytes.
     ///
     /// # Errors
     ///

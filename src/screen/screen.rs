@@ -22,7 +22,7 @@ use crate::membership::Membership;
 /// | `Seed::uniform(Digest::Unspecified)` | error | error | error |
 ///
 /// It holds nothing but the filter: any number of threads may ask one `Screen` at once, and a
-/// query costs the hash (about 0.15 µs for SHA-1) and one lookup.
+/// query costs the hash and one lookup.
 ///
 /// # Examples
 ///
