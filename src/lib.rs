@@ -47,6 +47,7 @@ pub mod replay;
 pub mod screen;
 #[cfg(feature = "serde")]
 mod serde;
+mod simd;
 mod store;
 
 pub use any::AnyFilter;

@@ -7,18 +7,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A module and the modules it may name by `crate::`.
-const LAYERS: [(&str, &[&str]); 11] = [
+const LAYERS: [(&str, &[&str]); 12] = [
     // ground
     ("error", &[]),
     ("math", &[]),
     // hash
     ("hash", &[]),
     // store
-    ("store", &["math"]),
+    ("simd", &[]),
+    ("store", &["math", "simd"]),
     // contract
     ("membership", &["error", "hash"]),
     // filters
-    ("filter", &["membership", "hash", "store", "math", "error"]),
+    ("filter", &["membership", "hash", "store", "simd", "math", "error"]),
     // file
     ("codec", &["filter", "membership", "hash", "store", "error"]),
     ("any", &["codec", "filter", "membership", "hash", "store", "error"]),
