@@ -2,7 +2,7 @@
 
 use crate::codec::{Decode, DecodeError, Encode, Kind, Params, Section, Sections};
 use crate::error::{Full, Incompatible};
-use crate::filter::{BloomFilter, CountingBloomFilter, CuckooFilter};
+use crate::filter::{BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter};
 use crate::hash::{HashError, HashIdentity, KeyHash, Salt, SecretKey, Seed};
 use crate::membership::{BatchError, Insert, Membership, Merge, Restart, Seen, Stats, Unlock};
 use crate::store::Words;
@@ -30,6 +30,8 @@ pub enum AnyFilter<S = Words> {
     Counting(CountingBloomFilter<S>),
     /// A cuckoo filter.
     Cuckoo(CuckooFilter<S>),
+    /// A blocked Bloom filter.
+    Blocked(BlockedBloomFilter<S>),
 }
 
 impl<S: AsRef<[u64]>> AnyFilter<S> {
@@ -38,6 +40,7 @@ impl<S: AsRef<[u64]>> AnyFilter<S> {
             Self::Bloom(filter) => filter,
             Self::Counting(filter) => filter,
             Self::Cuckoo(filter) => filter,
+            Self::Blocked(filter) => filter,
         }
     }
 
@@ -46,6 +49,7 @@ impl<S: AsRef<[u64]>> AnyFilter<S> {
             Self::Bloom(filter) => filter,
             Self::Counting(filter) => filter,
             Self::Cuckoo(filter) => filter,
+            Self::Blocked(filter) => filter,
         }
     }
 }
@@ -56,6 +60,7 @@ impl<S> Unlock for AnyFilter<S> {
             Self::Bloom(filter) => filter.unlock(key),
             Self::Counting(filter) => filter.unlock(key),
             Self::Cuckoo(filter) => filter.unlock(key),
+            Self::Blocked(filter) => filter.unlock(key),
         }
     }
 }
@@ -88,6 +93,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> AnyFilter<S> {
             Self::Bloom(filter) => filter,
             Self::Counting(filter) => filter,
             Self::Cuckoo(filter) => filter,
+            Self::Blocked(filter) => filter,
         }
     }
 }
@@ -115,6 +121,7 @@ where
         match (self, other) {
             (Self::Bloom(mine), AnyFilter::Bloom(theirs)) => mine.merge(theirs),
             (Self::Counting(mine), AnyFilter::Counting(theirs)) => mine.merge(theirs),
+            (Self::Blocked(mine), AnyFilter::Blocked(theirs)) => mine.merge(theirs),
             (Self::Cuckoo(_), AnyFilter::Cuckoo(_)) => {
                 Err(Incompatible::Kind { name: "a cuckoo filter" })
             }
@@ -133,6 +140,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Restart for AnyFilter<S> {
             Self::Bloom(filter) => filter.restart(salt),
             Self::Counting(filter) => filter.restart(salt),
             Self::Cuckoo(filter) => filter.restart(salt),
+            Self::Blocked(filter) => filter.restart(salt),
         }
     }
 
@@ -141,6 +149,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Restart for AnyFilter<S> {
             Self::Bloom(filter) => filter.salt(),
             Self::Counting(filter) => filter.salt(),
             Self::Cuckoo(filter) => filter.salt(),
+            Self::Blocked(filter) => filter.salt(),
         }
     }
 }
@@ -160,7 +169,7 @@ impl<S: AsRef<[u64]>> Encode for AnyFilter<S> {
 }
 
 impl<S: AsRef<[u64]>> Decode<S> for AnyFilter<S> {
-    const KINDS: &'static [Kind] = &[Kind::Bloom, Kind::Counting, Kind::Cuckoo];
+    const KINDS: &'static [Kind] = &[Kind::Bloom, Kind::Counting, Kind::Cuckoo, Kind::Blocked];
     const EXPECTED: &'static str = "a filter";
 
     fn decode(sections: &mut Sections<S>, index: u16) -> Result<Self, DecodeError> {
@@ -170,6 +179,7 @@ impl<S: AsRef<[u64]>> Decode<S> for AnyFilter<S> {
             Kind::Bloom => BloomFilter::from_params(params, words).map(Self::Bloom),
             Kind::Counting => CountingBloomFilter::from_params(params, words).map(Self::Counting),
             Kind::Cuckoo => CuckooFilter::from_params(params, words).map(Self::Cuckoo),
+            Kind::Blocked => BlockedBloomFilter::from_params(params, words).map(Self::Blocked),
             found @ (Kind::Window | Kind::Replay) => {
                 Err(DecodeError::WrongKind { expected: <Self as Decode<S>>::EXPECTED, found })
             }
@@ -181,6 +191,7 @@ impl<S: AsRef<[u64]>> Decode<S> for AnyFilter<S> {
             Self::Bloom(filter) => filter.check_body(),
             Self::Counting(filter) => filter.check_body(),
             Self::Cuckoo(filter) => filter.check_body(),
+            Self::Blocked(filter) => filter.check_body(),
         }
     }
 }
@@ -194,4 +205,9 @@ macro_rules! into_any {
         }
     )*};
 }
-into_any!(BloomFilter => Bloom, CountingBloomFilter => Counting, CuckooFilter => Cuckoo);
+into_any!(
+    BloomFilter => Bloom,
+    CountingBloomFilter => Counting,
+    CuckooFilter => Cuckoo,
+    BlockedBloomFilter => Blocked
+);

@@ -18,7 +18,7 @@ use ::serde::ser::{Serialize, Serializer};
 
 use crate::any::AnyFilter;
 use crate::codec::{Artefact, Decode, Encode, Provenance};
-use crate::filter::{BloomFilter, CountingBloomFilter, CuckooFilter};
+use crate::filter::{BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter};
 use crate::replay::{GenerationWindow, ReplayFilter};
 use crate::store::Words;
 
@@ -44,6 +44,7 @@ macro_rules! through_bytes {
     )*};
 }
 through_bytes!(
+    BlockedBloomFilter,
     BloomFilter,
     CountingBloomFilter,
     CuckooFilter,

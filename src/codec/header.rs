@@ -36,6 +36,8 @@ pub enum Kind {
     Counting,
     /// A [`CuckooFilter`](crate::CuckooFilter).
     Cuckoo,
+    /// A [`BlockedBloomFilter`](crate::BlockedBloomFilter).
+    Blocked,
     /// A [`GenerationWindow`](crate::replay::GenerationWindow).
     Window,
     /// A [`ReplayFilter`](crate::replay::ReplayFilter).
@@ -53,6 +55,7 @@ impl Kind {
             Self::Bloom => 1,
             Self::Counting => 2,
             Self::Cuckoo => 3,
+            Self::Blocked => 4,
             Self::Window => 64,
             Self::Replay => 65,
         }
@@ -63,6 +66,7 @@ impl Kind {
             1 => Ok(Self::Bloom),
             2 => Ok(Self::Counting),
             3 => Ok(Self::Cuckoo),
+            4 => Ok(Self::Blocked),
             64 => Ok(Self::Window),
             65 => Ok(Self::Replay),
             found => Err(DecodeError::UnknownKind { found: found as u16 }),
@@ -76,6 +80,7 @@ impl fmt::Display for Kind {
             Self::Bloom => "a Bloom filter",
             Self::Counting => "a counting Bloom filter",
             Self::Cuckoo => "a cuckoo filter",
+            Self::Blocked => "a blocked Bloom filter",
             Self::Window => "a window of generations",
             Self::Replay => "the state of a replay filter",
         })

@@ -14,12 +14,14 @@
 //! 6 %.)
 
 mod array;
+mod blocked;
 mod bloom;
 mod builder;
 mod counting;
 mod cuckoo;
 mod settings;
 
+pub use blocked::BlockedBloomFilter;
 pub use bloom::BloomFilter;
 pub use builder::{Buildable, Builder, Plan, Shape};
 pub use counting::CountingBloomFilter;

@@ -9,6 +9,8 @@
 //! JEA 14 (2009), for the model of the lines; H. Lang et al., *Performance-optimal filtering*, VLDB
 //! 12 (2019), for bits spread over the words of a line.
 
+use std::fmt;
+
 use super::bloom::MAX_BITS;
 
 /// Bits in a line: a cache line.
@@ -165,7 +167,7 @@ pub fn most_keys(lines: f64, rate: f64) -> (u64, u32) {
 /// The sum over lines costs a microsecond, too much for every insert. What is tabulated is the k-th
 /// root of the rate, which is nearly a straight line (for a classic filter it *is* the fill), so
 /// that 128 pieces are right to 0.2 % from a quarter of the planned fill on.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct RateCurve {
     k: u32,
     roots: Vec<f64>,
@@ -191,6 +193,13 @@ impl RateCurve {
         let piece = (place as usize).min(self.roots.len() - 2);
         let [low, high] = [self.roots[piece], self.roots[piece + 1]];
         (low + (high - low) * (place - piece as f64)).powi(self.k.cast_signed())
+    }
+}
+
+/// What it is a curve of; the points follow.
+impl fmt::Debug for RateCurve {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RateCurve").field("k", &self.k).finish_non_exhaustive()
     }
 }
 

@@ -6,10 +6,12 @@
 
 mod bits;
 mod counters;
+mod lines;
 mod slots;
 mod words;
 
 pub(crate) use bits::Bits;
 pub(crate) use counters::Counters;
+pub(crate) use lines::Lines;
 pub(crate) use slots::{Slots, words_for};
 pub use words::Words;
