@@ -18,7 +18,7 @@ MASK = (1 << 64) - 1
 M1, M2, M3 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 PROBE = 0xD1342543DE82EF95
 XXH3, UNIFORM, SIPHASH = 1, 2, 3
-BLOOM, COUNTING, CUCKOO, WINDOW, REPLAY = 1, 2, 3, 64, 65
+BLOOM, COUNTING, CUCKOO, WORD, WINDOW, REPLAY = 1, 2, 3, 6, 64, 65
 PARAMS, BODY, PROVENANCE, WINDOW_STATE, COUNTS = 1, 2, 3, 4, 5
 
 
@@ -113,7 +113,7 @@ class Filter:
         (self.kind, self.policy, reserved_1, self.per_key, self.counter_bits, reserved_2, self.salt,
          self.capacity, self.len, self.first, self.second, reserved_3) = struct.unpack("<HBBIIIQQQQQQ", params)
         need((reserved_1, reserved_2, reserved_3) == (0, 0, 0), "reserved bytes in the params")
-        need(self.kind in (BLOOM, COUNTING, CUCKOO), "kind of filter")
+        need(self.kind in (BLOOM, COUNTING, CUCKOO, WORD), "kind of filter")
         need(self.policy in (0, 1), "policy")
         need(self.capacity >= 1, "capacity")
         self.size = len(body)
@@ -126,7 +126,7 @@ class Filter:
             self.check_array()
 
     def check_array(self):
-        need(1 <= self.per_key <= 64, "probes")
+        need(1 <= self.per_key <= (10 if self.kind == WORD else 64), "probes")
         need(self.size >= 8, "length of the body")
         if self.kind == COUNTING:
             need(self.counter_bits in (4, 8), "counter bits")
@@ -169,6 +169,13 @@ class Filter:
                 r |= 1
             second = (r - first) % self.first
             return fingerprint in self.bucket(first) + self.bucket(second)
+        if self.kind == WORD:
+            word = self.bits >> 64 * reduce(a, self.size // 8)
+            x, chosen = b, set()
+            for last in range(64 - self.per_key, 64):
+                bit, x = reduce(x, last + 1), x * (last + 1) & MASK
+                chosen.add(last if bit in chosen else bit)
+            return all(word >> bit & 1 for bit in chosen)
         x = a
         for _ in range(self.per_key):
             if self.cell(reduce(x, self.cells)) == 0:
@@ -191,7 +198,7 @@ class File:
         need(version <= 1, "newer version")
         need(xxhash.xxh3_64_intdigest(data[:56]) == checksum, "checksum of the header")
         need(version == 1, "version 0")
-        need(self.kind in (BLOOM, COUNTING, CUCKOO, WINDOW, REPLAY), "kind")
+        need(self.kind in (BLOOM, COUNTING, CUCKOO, WORD, WINDOW, REPLAY), "kind")
         need(1 <= count <= 64, "number of sections")
         need(reserved_1 == bytes(6) and reserved_2 == 0, "reserved bytes in the header")
         need(self.function in (XXH3, UNIFORM, SIPHASH), "hash function")

@@ -26,7 +26,7 @@ pub(crate) struct Sample {
     pub(crate) members: u32,
 }
 
-pub(crate) const SAMPLES: [Sample; 13] = [
+pub(crate) const SAMPLES: [Sample; 15] = [
     Sample { name: "bloom", doors: doors::BLOOM, make: bloom, hash: xxh3, members: 40 },
     Sample { name: "bloom-empty", doors: doors::ANY, make: empty, hash: xxh3, members: 0 },
     Sample { name: "bloom-sha1", doors: doors::ANY, make: uniform, hash: sha1, members: 50 },
@@ -42,6 +42,8 @@ pub(crate) const SAMPLES: [Sample; 13] = [
     Sample { name: "cuckoo-13", doors: doors::ANY, make: cuckoo_13, hash: xxh3, members: 50 },
     Sample { name: "cuckoo-32", doors: doors::ANY, make: cuckoo_32, hash: xxh3, members: 30 },
     Sample { name: "cuckoo-keyed", doors: doors::CUCKOO, make: keyed, hash: siphash, members: 40 },
+    Sample { name: "word", doors: doors::WORD, make: word, hash: xxh3, members: 40 },
+    Sample { name: "word-low", doors: doors::ANY, make: word_low, hash: xxh3_42, members: 25 },
     Sample { name: "window-bloom", doors: doors::WINDOW, make: window, hash: xxh3, members: 0 },
     Sample {
         name: "window-counting",
@@ -221,6 +223,22 @@ fn keyed() -> Vec<u8> {
     let builder = builder.seed(Seed::secret(SecretKey::new(SECRET)));
     let mut filter = vacant("cuckoo-keyed", || builder.build().unwrap());
     fill(&mut filter, siphash, 0..40);
+    file(filter)
+}
+
+fn word() -> Vec<u8> {
+    let builder = WordBloomFilter::builder().capacity(40).false_positive_rate(0.02);
+    let mut filter = vacant("word", || builder.build().unwrap());
+    fill(&mut filter, xxh3, 0..40);
+    file(filter)
+}
+
+fn word_low() -> Vec<u8> {
+    let builder = WordBloomFilter::builder().byte_len(176).capacity(20);
+    let builder = builder.seed(Seed::new(42)).salt(Salt::new(1 << 40));
+    let builder = builder.past_capacity(PastCapacity::Degrade);
+    let mut filter = vacant("word-low", || builder.build().unwrap());
+    fill(&mut filter, xxh3_42, 0..25);
     file(filter)
 }
 
