@@ -2,7 +2,9 @@
 
 use crate::codec::{Decode, DecodeError, Encode, Kind, Params, Section, Sections};
 use crate::error::{Full, Incompatible};
-use crate::filter::{BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter};
+use crate::filter::{
+    BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, WordBloomFilter,
+};
 use crate::hash::{HashError, HashIdentity, KeyHash, Salt, SecretKey, Seed};
 use crate::membership::{BatchError, Insert, Membership, Merge, Restart, Seen, Stats, Unlock};
 use crate::store::Words;
@@ -32,6 +34,8 @@ pub enum AnyFilter<S = Words> {
     Cuckoo(CuckooFilter<S>),
     /// A blocked Bloom filter.
     Blocked(BlockedBloomFilter<S>),
+    /// A word-blocked Bloom filter.
+    Word(WordBloomFilter<S>),
 }
 
 impl<S: AsRef<[u64]>> AnyFilter<S> {
@@ -41,6 +45,7 @@ impl<S: AsRef<[u64]>> AnyFilter<S> {
             Self::Counting(filter) => filter,
             Self::Cuckoo(filter) => filter,
             Self::Blocked(filter) => filter,
+            Self::Word(filter) => filter,
         }
     }
 
@@ -50,6 +55,7 @@ impl<S: AsRef<[u64]>> AnyFilter<S> {
             Self::Counting(filter) => filter,
             Self::Cuckoo(filter) => filter,
             Self::Blocked(filter) => filter,
+            Self::Word(filter) => filter,
         }
     }
 }
@@ -61,6 +67,7 @@ impl<S> Unlock for AnyFilter<S> {
             Self::Counting(filter) => filter.unlock(key),
             Self::Cuckoo(filter) => filter.unlock(key),
             Self::Blocked(filter) => filter.unlock(key),
+            Self::Word(filter) => filter.unlock(key),
         }
     }
 }
@@ -94,6 +101,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> AnyFilter<S> {
             Self::Counting(filter) => filter,
             Self::Cuckoo(filter) => filter,
             Self::Blocked(filter) => filter,
+            Self::Word(filter) => filter,
         }
     }
 }
@@ -122,6 +130,7 @@ where
             (Self::Bloom(mine), AnyFilter::Bloom(theirs)) => mine.merge(theirs),
             (Self::Counting(mine), AnyFilter::Counting(theirs)) => mine.merge(theirs),
             (Self::Blocked(mine), AnyFilter::Blocked(theirs)) => mine.merge(theirs),
+            (Self::Word(mine), AnyFilter::Word(theirs)) => mine.merge(theirs),
             (Self::Cuckoo(_), AnyFilter::Cuckoo(_)) => {
                 Err(Incompatible::Kind { name: "a cuckoo filter" })
             }
@@ -141,6 +150,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Restart for AnyFilter<S> {
             Self::Counting(filter) => filter.restart(salt),
             Self::Cuckoo(filter) => filter.restart(salt),
             Self::Blocked(filter) => filter.restart(salt),
+            Self::Word(filter) => filter.restart(salt),
         }
     }
 
@@ -150,6 +160,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Restart for AnyFilter<S> {
             Self::Counting(filter) => filter.salt(),
             Self::Cuckoo(filter) => filter.salt(),
             Self::Blocked(filter) => filter.salt(),
+            Self::Word(filter) => filter.salt(),
         }
     }
 }
@@ -169,7 +180,8 @@ impl<S: AsRef<[u64]>> Encode for AnyFilter<S> {
 }
 
 impl<S: AsRef<[u64]>> Decode<S> for AnyFilter<S> {
-    const KINDS: &'static [Kind] = &[Kind::Bloom, Kind::Counting, Kind::Cuckoo, Kind::Blocked];
+    const KINDS: &'static [Kind] =
+        &[Kind::Bloom, Kind::Counting, Kind::Cuckoo, Kind::Blocked, Kind::Word];
     const EXPECTED: &'static str = "a filter";
 
     fn decode(sections: &mut Sections<S>, index: u16) -> Result<Self, DecodeError> {
@@ -180,6 +192,7 @@ impl<S: AsRef<[u64]>> Decode<S> for AnyFilter<S> {
             Kind::Counting => CountingBloomFilter::from_params(params, words).map(Self::Counting),
             Kind::Cuckoo => CuckooFilter::from_params(params, words).map(Self::Cuckoo),
             Kind::Blocked => BlockedBloomFilter::from_params(params, words).map(Self::Blocked),
+            Kind::Word => WordBloomFilter::from_params(params, words).map(Self::Word),
             found @ (Kind::Window | Kind::Replay) => {
                 Err(DecodeError::WrongKind { expected: <Self as Decode<S>>::EXPECTED, found })
             }
@@ -192,6 +205,7 @@ impl<S: AsRef<[u64]>> Decode<S> for AnyFilter<S> {
             Self::Counting(filter) => filter.check_body(),
             Self::Cuckoo(filter) => filter.check_body(),
             Self::Blocked(filter) => filter.check_body(),
+            Self::Word(filter) => filter.check_body(),
         }
     }
 }
@@ -209,5 +223,6 @@ into_any!(
     BloomFilter => Bloom,
     CountingBloomFilter => Counting,
     CuckooFilter => Cuckoo,
-    BlockedBloomFilter => Blocked
+    BlockedBloomFilter => Blocked,
+    WordBloomFilter => Word
 );

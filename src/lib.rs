@@ -49,17 +49,18 @@ pub mod screen;
 mod serde;
 mod simd;
 mod store;
+mod sync;
 
 pub use any::AnyFilter;
 pub use error::{BuildError, Full, FullReason, Incompatible};
 pub use filter::{
     BlockedBloomFilter, BloomFilter, Builder, CountingBloomFilter, CuckooFilter, PastCapacity,
-    Plan, Shape,
+    Plan, Shape, SharedBloomFilter, WordBloomFilter,
 };
 pub use hash::{Digest, HashError, HashIdentity, Key, KeyHash, KeyId, Salt, SecretKey, Seed};
 pub use membership::{
     BatchError, Insert, InsertError, InsertExt, Membership, MembershipExt, Merge, Remove,
-    RemoveExt, Removed, Restart, Seen, Stats, Unlock,
+    RemoveExt, Removed, Restart, Seen, SharedInsert, SharedInsertExt, Stats, Unlock,
 };
 #[cfg(feature = "screen")]
 pub use screen::{Screen, Verdict};
@@ -72,7 +73,8 @@ pub mod prelude {
     pub use crate::{
         AnyFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, Insert,
         InsertExt, Key, KeyHash, Membership, MembershipExt, Merge, PastCapacity, Remove, RemoveExt,
-        Removed, Seed, Seen, Unlock,
+        Removed, Seed, Seen, SharedBloomFilter, SharedInsert, SharedInsertExt, Unlock,
+        WordBloomFilter,
     };
 }
 

@@ -18,7 +18,9 @@ use ::serde::ser::{Serialize, Serializer};
 
 use crate::any::AnyFilter;
 use crate::codec::{Artefact, Decode, Encode, Provenance};
-use crate::filter::{BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter};
+use crate::filter::{
+    BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, WordBloomFilter,
+};
 use crate::replay::{GenerationWindow, ReplayFilter};
 use crate::store::Words;
 
@@ -48,6 +50,7 @@ through_bytes!(
     BloomFilter,
     CountingBloomFilter,
     CuckooFilter,
+    WordBloomFilter,
     AnyFilter,
     GenerationWindow,
     ReplayFilter

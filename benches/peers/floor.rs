@@ -27,11 +27,8 @@ impl Floor {
         let bytes = usize::try_from(bytes).unwrap();
         let map = MmapMut::map_anon(bytes + HUGE_PAGE).unwrap();
         let start = map.as_ptr().addr().next_multiple_of(HUGE_PAGE) - map.as_ptr().addr();
-        let advice = if bytes < HUGE_FROM {
-            memmap2::Advice::NoHugePage
-        } else {
-            memmap2::Advice::HugePage
-        };
+        let advice =
+            if bytes < HUGE_FROM { memmap2::Advice::NoHugePage } else { memmap2::Advice::HugePage };
         map.advise_range(advice, start, bytes).unwrap();
         let mut floor = Self { lines: bytes as u64 / 64, touched, map, start };
         floor.map.fill(1);

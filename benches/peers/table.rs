@@ -132,13 +132,13 @@ pub(crate) fn goals(tables: &[Table]) -> String {
         if n >= 500_000 {
             for kind in ["u64", "24 bytes"] {
                 let ours = format!("{BLOCKED}, {kind}");
-                for (hasher, small, large) in [
-                    ("SipHash", [0.4, 0.25], [0.15; 2]),
-                    ("foldhash", [0.7, 0.4], [0.25; 2]),
-                ] {
+                for (hasher, small, large) in
+                    [("SipHash", [0.4, 0.25], [0.15; 2]), ("foldhash", [0.7, 0.4], [0.25; 2])]
+                {
                     let theirs = format!("fastbloom, {hasher}, {kind}");
                     let goals = if n < 5_000_000 { small } else { large };
-                    for ((what, figure), goal) in [("hit", Hit), ("miss", Miss)].into_iter().zip(goals)
+                    for ((what, figure), goal) in
+                        [("hit", Hit), ("miss", Miss)].into_iter().zip(goals)
                     {
                         let what = format!("blocked of {kind}, {what}");
                         row(table, &what, &theirs, goal, ratio(&ours, figure, &theirs));

@@ -38,6 +38,8 @@ pub enum Kind {
     Cuckoo,
     /// A [`BlockedBloomFilter`](crate::BlockedBloomFilter).
     Blocked,
+    /// A [`WordBloomFilter`](crate::WordBloomFilter).
+    Word,
     /// A [`GenerationWindow`](crate::replay::GenerationWindow).
     Window,
     /// A [`ReplayFilter`](crate::replay::ReplayFilter).
@@ -56,6 +58,7 @@ impl Kind {
             Self::Counting => 2,
             Self::Cuckoo => 3,
             Self::Blocked => 4,
+            Self::Word => 6,
             Self::Window => 64,
             Self::Replay => 65,
         }
@@ -67,6 +70,7 @@ impl Kind {
             2 => Ok(Self::Counting),
             3 => Ok(Self::Cuckoo),
             4 => Ok(Self::Blocked),
+            6 => Ok(Self::Word),
             64 => Ok(Self::Window),
             65 => Ok(Self::Replay),
             found => Err(DecodeError::UnknownKind { found: found as u16 }),
@@ -81,6 +85,7 @@ impl fmt::Display for Kind {
             Self::Counting => "a counting Bloom filter",
             Self::Cuckoo => "a cuckoo filter",
             Self::Blocked => "a blocked Bloom filter",
+            Self::Word => "a word-blocked Bloom filter",
             Self::Window => "a window of generations",
             Self::Replay => "the state of a replay filter",
         })

@@ -14,8 +14,8 @@
 //! Source: B. Bloom, *Space/time trade-offs in hash coding with allowable errors*, CACM 13 (1970).
 
 use super::array::{Prober, plan_array};
-use super::builder::{Buildable, Builder, Plan, Shape, Target, sealed};
 use super::batch::insert_ahead;
+use super::builder::{Buildable, Builder, Plan, Shape, Target, sealed};
 use super::{InvalidParts, Settings};
 use crate::error::{BuildError, Full, Incompatible, require_equal};
 use crate::hash::{HashError, KeyHash, Salt, SecretKey, Seed};
@@ -130,11 +130,7 @@ impl<S: AsRef<[u64]>> BloomFilter<S> {
 
     #[inline]
     fn prober(&self) -> Prober {
-        Prober {
-            salt: self.settings.salt,
-            num_probes: self.num_probes,
-            range: self.bits.len(),
-        }
+        Prober { salt: self.settings.salt, num_probes: self.num_probes, range: self.bits.len() }
     }
 
     fn estimated_len(&self) -> f64 {

@@ -205,11 +205,7 @@ impl<S: AsRef<[u64]>> CountingBloomFilter<S> {
 
     #[inline]
     fn prober(&self) -> Prober {
-        Prober {
-            salt: self.settings.salt,
-            num_probes: self.num_probes,
-            range: self.counters.len(),
-        }
+        Prober { salt: self.settings.salt, num_probes: self.num_probes, range: self.counters.len() }
     }
 
     fn positions(&self, hash: KeyHash) -> Positions {

@@ -21,6 +21,8 @@ mod builder;
 mod counting;
 mod cuckoo;
 mod settings;
+mod shared;
+mod word;
 
 pub use blocked::BlockedBloomFilter;
 pub use bloom::BloomFilter;
@@ -28,6 +30,8 @@ pub use builder::{Buildable, Builder, Plan, Shape};
 pub use counting::CountingBloomFilter;
 pub use cuckoo::CuckooFilter;
 pub use settings::PastCapacity;
+pub use shared::SharedBloomFilter;
+pub use word::WordBloomFilter;
 
 pub(crate) use settings::{InvalidParts, Settings};
 

@@ -7,3 +7,4 @@
 pub mod blocked;
 pub mod bloom;
 pub mod cuckoo;
+pub mod word;

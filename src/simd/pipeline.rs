@@ -5,7 +5,10 @@
 const AHEAD: usize = 16;
 
 /// From how many bytes on asking ahead pays.
-const LARGE: usize = 1 << 19;
+///
+/// Measured with 16-bit cuckoo filters on a Zen 1 (512 KiB of L2 a core), ns per miss, plain loop and
+/// ahead: 17.7 and 18.0 at 0.5 MB, 18.8 and 18.5 at 1 MB, 25.5 and 18.5 at 2 MB, 67 and 25 at 8 MB.
+const LARGE: usize = 1 << 20;
 
 /// Whether the words are so many that their lines should be asked for ahead of use.
 #[inline]

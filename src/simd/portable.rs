@@ -55,7 +55,12 @@ pub(super) fn contains_all(
     mut answer: impl FnMut(usize, bool),
 ) {
     let (place, ahead) = (Prefetch::of(words), is_large(words));
-    pipelined(ahead, len, |i| place.line(probe(i)), |i, probe| answer(i, contains(words, rounds, probe)));
+    pipelined(
+        ahead,
+        len,
+        |i| place.line(probe(i)),
+        |i, probe| answer(i, contains(words, rounds, probe)),
+    );
 }
 
 pub(super) fn insert_all(
@@ -66,5 +71,10 @@ pub(super) fn insert_all(
     mut answer: impl FnMut(usize, u32),
 ) {
     let (place, ahead) = (Prefetch::of(words), is_large(words));
-    pipelined(ahead, len, |i| place.line(probe(i)), |i, probe| answer(i, insert(words, rounds, probe)));
+    pipelined(
+        ahead,
+        len,
+        |i| place.line(probe(i)),
+        |i, probe| answer(i, insert(words, rounds, probe)),
+    );
 }

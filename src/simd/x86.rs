@@ -148,9 +148,8 @@ macro_rules! operations {
                         len,
                         |i| place.line(probe(i)),
                         |i, probe| {
-                            let new_bits = line_mut(words, probe).map_or(0, |line| {
-                                $insert::<FULL, PARTIAL>(line, sets, probe.bits)
-                            });
+                            let new_bits = line_mut(words, probe)
+                                .map_or(0, |line| $insert::<FULL, PARTIAL>(line, sets, probe.bits));
                             answer(i, new_bits);
                         },
                     );

@@ -46,9 +46,7 @@ impl<S: AsRef<[u64]>> Bits<S> {
     #[inline]
     pub(crate) fn reader(&self) -> impl Fn(u64) -> u64 + Copy {
         let words = self.words();
-        move |position| {
-            words.get((position / 64) as usize).copied().unwrap_or(0) >> (position % 64)
-        }
+        move |position| words.get((position / 64) as usize).copied().unwrap_or(0) >> (position % 64)
     }
 
     /// Asks for the memory of a bit; can be used while bits are being set.

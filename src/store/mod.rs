@@ -13,5 +13,5 @@ mod words;
 pub(crate) use bits::Bits;
 pub(crate) use counters::Counters;
 pub(crate) use lines::Lines;
-pub(crate) use slots::{Slots, words_for};
+pub(crate) use slots::{ANY, Slots, words_for};
 pub use words::Words;

@@ -38,7 +38,8 @@ fn every_type_comes_back_from_text_and_binary_formats() {
     round_trip::<CountingBloomFilter>("counting-4");
     round_trip::<CuckooFilter>("cuckoo-13");
     round_trip::<CuckooFilter>("cuckoo-keyed");
-    for name in ["bloom", "bloom-sha1", "counting-8", "cuckoo-32"] {
+    round_trip::<WordBloomFilter>("word");
+    for name in ["word-low", "bloom", "bloom-sha1", "counting-8", "cuckoo-32"] {
         round_trip::<AnyFilter>(name);
     }
     round_trip::<GenerationWindow<BloomFilter>>("window-bloom");
