@@ -23,6 +23,7 @@ use super::blocked::{BlockedBloomFilter, Inserted, Prober};
 use crate::hash::KeyHash;
 use crate::membership::{BatchError, Insert, Seen};
 use crate::simd::Probe;
+use crate::store::Words;
 
 /// Lines of a range: 256 KiB, half of a common second-level cache.
 const RANGE_LINES: usize = 4_096;
@@ -65,12 +66,15 @@ impl<S: AsRef<[u64]> + AsMut<[u64]> + Send> BlockedBloomFilter<S> {
     pub fn insert_parallel(&mut self, hashes: &[KeyHash]) -> Result<u64, BatchError> {
         let before = self.settings().len;
         let mut done = 0;
+        // On huge pages, and used again: a page fault for each 4 KiB would cost as much as the sort.
+        let mut scratch = Words::zeroed(2 * hashes.len().min(BLOCK) as u64);
         for block in hashes.chunks(BLOCK) {
-            let small = block.len() < LEAST_KEYS;
-            if small || (block.len() as u64) > self.settings().room() {
-                self.insert_serial(block).map_err(|error| error.after(done))?;
-            } else {
-                self.insert_block(block);
+            let fits = block.len() as u64 <= self.settings().room();
+            match &mut scratch {
+                Some(scratch) if fits && block.len() >= LEAST_KEYS => {
+                    self.insert_block(block, scratch.as_mut().as_chunks_mut().0);
+                }
+                _ => self.insert_serial(block).map_err(|error| error.after(done))?,
             }
             done += block.len();
         }
@@ -102,12 +106,15 @@ impl<S: AsRef<[u64]> + AsMut<[u64]> + Send> BlockedBloomFilter<S> {
         self.insert_parallel(&hashes)
     }
 
-    /// Inserts keys that all fit.
-    fn insert_block(&mut self, hashes: &[KeyHash]) {
+    /// Inserts keys that all fit; `scratch` has room for their probes.
+    fn insert_block(&mut self, hashes: &[KeyHash], scratch: &mut [Sorted]) {
         let prober = self.prober();
         let len = hashes.len().div_ceil(4 * rayon::current_num_threads());
-        let shares: Vec<Share> =
-            hashes.par_chunks(len).map(|hashes| Share::sort(prober, hashes)).collect();
+        let shares: Vec<Share<'_>> = hashes
+            .par_chunks(len)
+            .zip(scratch.par_chunks_mut(len))
+            .map(|(hashes, scratch)| Share::sort(prober, hashes, scratch))
+            .collect();
         let inserted = self
             .lines_mut()
             .par_ranges_mut(RANGE_LINES)
@@ -115,8 +122,12 @@ impl<S: AsRef<[u64]> + AsMut<[u64]> + Send> BlockedBloomFilter<S> {
             .map(|(range, mut lines)| {
                 let mut inserted = Inserted::default();
                 for share in &shares {
-                    let probes = share.range(range);
-                    lines.insert_all(probes.len(), |i| probes[i], |_, new| inserted.add_key(new));
+                    let sorted = share.range(range);
+                    let probe = |i: usize| {
+                        let [line, bits] = sorted[i];
+                        Probe { line: line as usize, bits }
+                    };
+                    lines.insert_all(sorted.len(), probe, |_, new| inserted.add_key(new));
                 }
                 inserted
             })
@@ -125,16 +136,18 @@ impl<S: AsRef<[u64]> + AsMut<[u64]> + Send> BlockedBloomFilter<S> {
     }
 }
 
-/// The probes of some keys, sorted by range and in order within each; lines count from the start of
-/// their range.
-struct Share {
-    probes: Vec<Probe>,
+/// A probe in two words: its line, from the start of its range, and its bits.
+type Sorted = [u64; 2];
+
+/// The probes of some keys, sorted by range and in order within each.
+struct Share<'a> {
+    sorted: &'a [Sorted],
     /// Where each range ends.
     ends: Vec<usize>,
 }
 
-impl Share {
-    fn sort(prober: Prober, hashes: &[KeyHash]) -> Self {
+impl<'a> Share<'a> {
+    fn sort(prober: Prober, hashes: &[KeyHash], sorted: &'a mut [Sorted]) -> Self {
         let ranges = usize::try_from(prober.lines).unwrap_or(usize::MAX).div_ceil(RANGE_LINES);
         let mut ends = vec![0; ranges];
         for hash in hashes {
@@ -145,19 +158,18 @@ impl Share {
         for end in &mut ends {
             start += std::mem::replace(end, start);
         }
-        let mut probes = vec![Probe::default(); hashes.len()];
         for hash in hashes {
-            let probe = prober.probe(*hash);
-            let next = &mut ends[probe.line / RANGE_LINES];
-            probes[*next] = Probe { line: probe.line % RANGE_LINES, ..probe };
+            let Probe { line, bits } = prober.probe(*hash);
+            let next = &mut ends[line / RANGE_LINES];
+            sorted[*next] = [(line % RANGE_LINES) as u64, bits];
             *next += 1;
         }
-        Self { probes, ends }
+        Self { sorted, ends }
     }
 
-    fn range(&self, range: usize) -> &[Probe] {
+    fn range(&self, range: usize) -> &[Sorted] {
         let start = range.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.probes[start..self.ends[range]]
+        &self.sorted[start..self.ends[range]]
     }
 }
 

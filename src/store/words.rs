@@ -83,7 +83,8 @@ impl Words {
     fn all(&self) -> &[u64] {
         match &self.raw {
             Raw::Heap(words) => words,
-            Raw::Pages(map) => bytemuck::cast_slice(map),
+            // Pages are aligned, so this is the middle without ends.
+            Raw::Pages(map) => bytemuck::pod_align_to(map).1,
         }
     }
 
@@ -108,7 +109,7 @@ impl AsMut<[u64]> for Words {
         let range = self.start..self.start + self.len;
         match &mut self.raw {
             Raw::Heap(words) => &mut words[range],
-            Raw::Pages(map) => &mut bytemuck::cast_slice_mut(map)[range],
+            Raw::Pages(map) => &mut bytemuck::pod_align_to_mut(map).1[range],
         }
     }
 }
