@@ -350,8 +350,8 @@ pub trait MembershipExt: Membership {
     /// ```
     fn contains_keys<K: Key>(&self, keys: &[K], present: &mut [bool]) -> Result<(), BatchError> {
         check_lengths(keys.len(), present.len())?;
+        let mut hashes = [NO_HASH; HASHED_AT_ONCE];
         for (keys, present) in keys.chunks(HASHED_AT_ONCE).zip(present.chunks_mut(HASHED_AT_ONCE)) {
-            let mut hashes = [NO_HASH; HASHED_AT_ONCE];
             self.contains_batch(hash_all(self.seed(), keys, &mut hashes)?, present)?;
         }
         Ok(())
@@ -365,14 +365,13 @@ const HASHED_AT_ONCE: usize = 256;
 const NO_HASH: KeyHash = KeyHash::from_uniform(&[0; 16]);
 
 /// Hashes the keys into the front of `hashes`.
+#[inline]
 fn hash_all<'a, K: Key>(
     seed: &Seed,
     keys: &[K],
     hashes: &'a mut [KeyHash; HASHED_AT_ONCE],
 ) -> Result<&'a [KeyHash], BatchError> {
-    for (key, hash) in keys.iter().zip(hashes.iter_mut()) {
-        *hash = seed.hash(key).map_err(BatchError::Hash)?;
-    }
+    seed.hash_all(keys, hashes).map_err(BatchError::Hash)?;
     Ok(hashes.get(..keys.len()).unwrap_or(&[]))
 }
 
@@ -409,9 +408,8 @@ pub trait InsertExt: Insert {
     /// hash keys; nothing was inserted then.
     fn insert_keys<K: Key>(&mut self, keys: &[K], seen: &mut [Seen]) -> Result<(), BatchError> {
         check_lengths(keys.len(), seen.len())?;
-        let mut before = 0;
+        let (mut before, mut hashes) = (0, [NO_HASH; HASHED_AT_ONCE]);
         for (keys, seen) in keys.chunks(HASHED_AT_ONCE).zip(seen.chunks_mut(HASHED_AT_ONCE)) {
-            let mut hashes = [NO_HASH; HASHED_AT_ONCE];
             let hashes = hash_all(self.seed(), keys, &mut hashes)?;
             self.insert_batch(hashes, seen).map_err(|error| error.after(before))?;
             before += keys.len();

@@ -14,6 +14,7 @@
 //! 6 %.)
 
 mod array;
+mod batch;
 mod blocked;
 mod bloom;
 mod builder;

@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 
-use super::array::probes;
+use super::array::Prober;
 use super::{
     BloomFilter, CountingBloomFilter, CuckooFilter, InvalidParts, PastCapacity, Settings,
     SharedBloomFilter, WordBloomFilter,
@@ -73,7 +73,9 @@ fn operations(seed: u64, len: u64) -> Vec<Op> {
 fn probe_positions_value_stability() {
     // From a transcript of the formulas in Python's integers.
     let hash = KeyHash::from_uniform(&0x0123_4567_89ab_cdef_fedc_ba98_7654_3210u128.to_be_bytes());
-    let positions = |k, range| probes(hash.mix(Salt::new(7)), k, range).collect::<Vec<_>>();
+    let positions = |num_probes, range| {
+        Prober { salt: Salt::new(7), num_probes, range }.positions(hash).collect::<Vec<_>>()
+    };
     assert_eq!(positions(8, 1_000), [772, 24, 616, 117, 730, 346, 225, 654]);
     let far = [848_926_411_727, 26_927_682_907, 677_951_838_944, 128_933_303_156, 803_432_500_587];
     assert_eq!(positions(5, 1 << 40), far);

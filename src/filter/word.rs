@@ -37,7 +37,7 @@ use crate::math::word::{
 use crate::membership::{
     BatchError, Insert, Membership, Merge, Restart, Seen, Stats, Unlock, check_lengths,
 };
-use crate::simd::{pipelined, prefetch};
+use crate::simd::{is_large, pipelined, prefetch};
 use crate::store::Words;
 
 /// A word-blocked Bloom filter: k different bits per key in one word of 64.
@@ -262,7 +262,7 @@ impl<S: AsRef<[u64]>> Membership for WordBloomFilter<S> {
             prefetch(words, probe.word);
             probe
         };
-        pipelined(hashes.len(), start, |i, probe| present[i] = self.holds(probe));
+        pipelined(is_large(words), hashes.len(), start, |i, probe| present[i] = self.holds(probe));
         Ok(())
     }
 

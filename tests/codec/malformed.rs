@@ -319,6 +319,7 @@ fn a_kind_that_was_not_asked_for_is_named() {
         (doors::BLOOM, "a Bloom filter", "bloom", Kind::Bloom),
         (doors::COUNTING, "a counting Bloom filter", "counting-4", Kind::Counting),
         (doors::CUCKOO, "a cuckoo filter", "cuckoo-8", Kind::Cuckoo),
+        (doors::BLOCKED, "a blocked Bloom filter", "blocked", Kind::Blocked),
         (doors::WORD, "a word-blocked Bloom filter", "word", Kind::Word),
         (doors::WINDOW, "a window of generations", "window-bloom", Kind::Window),
         (doors::REPLAY, "the state of a replay filter", "replay-cuckoo", Kind::Replay),
@@ -330,7 +331,7 @@ fn a_kind_that_was_not_asked_for_is_named() {
             table.row(name, doors, made(other), OnOpening, error);
         }
     }
-    for (_, _, name, found) in &kinds[4..] {
+    for (_, _, name, found) in &kinds[5..] {
         let error = DecodeError::WrongKind { expected: "a filter", found: *found };
         table.row(name, doors::ANY, made(name), OnOpening, error);
     }

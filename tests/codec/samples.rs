@@ -26,7 +26,7 @@ pub(crate) struct Sample {
     pub(crate) members: u32,
 }
 
-pub(crate) const SAMPLES: [Sample; 15] = [
+pub(crate) const SAMPLES: [Sample; 18] = [
     Sample { name: "bloom", doors: doors::BLOOM, make: bloom, hash: xxh3, members: 40 },
     Sample { name: "bloom-empty", doors: doors::ANY, make: empty, hash: xxh3, members: 0 },
     Sample { name: "bloom-sha1", doors: doors::ANY, make: uniform, hash: sha1, members: 50 },
@@ -44,6 +44,21 @@ pub(crate) const SAMPLES: [Sample; 15] = [
     Sample { name: "cuckoo-keyed", doors: doors::CUCKOO, make: keyed, hash: siphash, members: 40 },
     Sample { name: "word", doors: doors::WORD, make: word, hash: xxh3, members: 40 },
     Sample { name: "word-low", doors: doors::ANY, make: word_low, hash: xxh3_42, members: 25 },
+    Sample { name: "blocked", doors: doors::BLOCKED, make: blocked, hash: xxh3, members: 50 },
+    Sample {
+        name: "blocked-low",
+        doors: doors::ANY,
+        make: blocked_low,
+        hash: xxh3_42,
+        members: 40,
+    },
+    Sample {
+        name: "blocked-lowest",
+        doors: doors::ANY,
+        make: blocked_lowest,
+        hash: xxh3,
+        members: 40,
+    },
     Sample { name: "window-bloom", doors: doors::WINDOW, make: window, hash: xxh3, members: 0 },
     Sample {
         name: "window-counting",
@@ -131,6 +146,31 @@ fn bloom() -> Vec<u8> {
 fn empty() -> Vec<u8> {
     let builder = BloomFilter::builder().capacity(5).false_positive_rate(0.1);
     file(vacant("bloom-empty", || builder.build().unwrap()))
+}
+
+/// Part of one round.
+fn blocked() -> Vec<u8> {
+    let builder = BlockedBloomFilter::builder().capacity(50).false_positive_rate(0.02);
+    let mut filter = vacant("blocked", || builder.build().unwrap());
+    fill(&mut filter, xxh3, 0..50);
+    file(filter)
+}
+
+/// One round and part of another.
+fn blocked_low() -> Vec<u8> {
+    let builder = BlockedBloomFilter::builder().capacity(40).false_positive_rate(1e-4);
+    let builder = builder.salt(Salt::new(3)).seed(Seed::new(42));
+    let mut filter = vacant("blocked-low", || builder.build().unwrap());
+    fill(&mut filter, xxh3_42, 0..40);
+    file(filter)
+}
+
+/// Two rounds and part of a third.
+fn blocked_lowest() -> Vec<u8> {
+    let builder = BlockedBloomFilter::builder().byte_len(64 * 4).capacity(40);
+    let mut filter = vacant("blocked-lowest", || builder.build().unwrap());
+    fill(&mut filter, xxh3, 0..40);
+    file(filter)
 }
 
 fn uniform() -> Vec<u8> {

@@ -14,7 +14,7 @@ use crate::error::Full;
 use crate::hash::KeyHash;
 use crate::math::cuckoo::SLOTS_PER_BUCKET;
 use crate::membership::{BatchError, Seen};
-use crate::simd::pipelined;
+use crate::simd::{is_large, pipelined};
 
 /// How many keys ahead an insert prefetches buckets.
 const AHEAD: usize = 32;
@@ -25,31 +25,18 @@ const NEIGHBOURS_AHEAD: usize = 8;
 /// The load at which neighbours begin to be worth it: below, hardly a key finds both buckets full.
 const FILLING: f64 = 0.7;
 
-/// Tables below so many words, 1 MiB, are in the cache, and the plain loop serves as well.
-///
-/// Measured on a Zen 1 (512 KiB of L2 a core) at 16 bits, ns per miss, plain loop and ahead: 17.7 and
-/// 18.0 at 0.5 MB, 18.8 and 18.5 at 1 MB, 25.5 and 18.5 at 2 MB, 67 and 25 at 8 MB.
-const LEAST_WORDS: usize = (1 << 20) / 8;
-
 impl<S: AsRef<[u64]>> CuckooFilter<S> {
     /// `contains_batch`, for slices of one length.
     pub(super) fn contains_all<const B: u32>(&self, hashes: &[KeyHash], present: &mut [bool]) {
-        if self.words().len() < LEAST_WORDS {
-            for (&hash, present) in hashes.iter().zip(present) {
-                *present = self.finds::<B>(&self.home(hash));
-            }
-        } else {
-            self.contains_ahead::<B>(hashes, present);
-        }
-    }
-
-    fn contains_ahead<const B: u32>(&self, hashes: &[KeyHash], present: &mut [bool]) {
+        let ahead = is_large(self.words());
         let start = |i: usize| {
             let home = self.home(hashes[i]);
-            self.prefetch::<B>(&home);
+            if ahead {
+                self.prefetch::<B>(&home);
+            }
             home
         };
-        pipelined(hashes.len(), start, |i, home| present[i] = self.finds::<B>(&home));
+        pipelined(ahead, hashes.len(), start, |i, home| present[i] = self.finds::<B>(&home));
     }
 
     #[inline]
@@ -65,7 +52,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> CuckooFilter<S> {
         hashes: &[KeyHash],
         seen: &mut [Seen],
     ) -> Result<(), BatchError> {
-        if self.words().len() < LEAST_WORDS {
+        if !is_large(self.words()) {
             for (inserted, (&hash, seen)) in hashes.iter().zip(seen).enumerate() {
                 *seen = self.insert_home::<B>(&self.home(hash)).map_err(refused(inserted))?;
             }
