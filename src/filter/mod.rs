@@ -20,6 +20,8 @@ mod bloom;
 mod builder;
 mod counting;
 mod cuckoo;
+#[cfg(feature = "rayon")]
+mod parallel;
 mod settings;
 mod shared;
 mod word;

@@ -17,13 +17,12 @@ fn impossible_parameters_are_refused() {
     let (bloom, counting, cuckoo) = (made("bloom"), made("counting-4"), made("cuckoo-13"));
     let le = u64::to_le_bytes;
     let mut table = Table::new();
-    let (word, blocked) = (made("word"), made("blocked"));
     for (typed, file) in [
         (doors::BLOOM, &bloom),
         (doors::COUNTING, &counting),
         (doors::CUCKOO, &cuckoo),
-        (doors::WORD, &word),
-        (doors::BLOCKED, &blocked),
+        (doors::WORD, &made("word")),
+        (doors::BLOCKED, &made("blocked")),
     ] {
         for doors in [typed, doors::ANY] {
             let mut row = |name, at, new: &[u8], expected| {
@@ -119,8 +118,8 @@ fn impossible_parameters_are_refused() {
 }
 
 #[test]
-fn impossible_parameters_of_blocked_filters_are_refused() {
-    let (blocked, word) = (made("blocked"), made("word"));
+fn impossible_lines_and_words_are_refused() {
+    let (word, blocked) = (made("word"), made("blocked"));
     let le = u64::to_le_bytes;
     let mut table = Table::new();
     let mut row = |name, doors, file: &[u8], at, new: &[u8], expected| {
