@@ -76,7 +76,7 @@ impl Buildable for BlockedBloomFilter {
     type Options = ();
 
     fn plan(target: Target, (): &()) -> Result<Plan, BuildError> {
-        let lines_in = |bytes: u64| match bytes * 8 / LINE_BITS {
+        let lines_in = |bytes: u64| match bytes / (LINE_BITS / 8) {
             0 => Err(BuildError::TooFewBytes { found: bytes, needed: LINE_BITS / 8 }),
             lines => Ok(lines.min((MAX_BITS / LINE_BITS as f64) as u64)),
         };
@@ -101,8 +101,8 @@ impl Buildable for BlockedBloomFilter {
             Target::BytesAndRate(bytes, rate) => {
                 let lines = lines_in(bytes)?;
                 let (keys, num_probes) = most_keys(lines as f64, rate);
-                if keys == 0 {
-                    let (_, reachable) = best_probes(lines as f64, 1.0);
+                if keys == 0 || rate < LOWEST_RATE {
+                    let reachable = best_probes(lines as f64, 1.0).1.max(LOWEST_RATE);
                     return Err(BuildError::RateUnreachable { wanted: rate, reachable });
                 }
                 (lines, num_probes, keys)

@@ -103,8 +103,8 @@ impl Buildable for WordBloomFilter {
             Target::BytesAndRate(bytes, rate) => {
                 let words = words_in(bytes)?;
                 let (keys, num_probes) = most_keys(words as f64, rate);
-                if keys == 0 {
-                    let (_, reachable) = best_probes(words as f64, 1.0);
+                if keys == 0 || rate < LOWEST_RATE {
+                    let reachable = best_probes(words as f64, 1.0).1.max(LOWEST_RATE);
                     return Err(BuildError::RateUnreachable { wanted: rate, reachable });
                 }
                 (words, num_probes, keys)

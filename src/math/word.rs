@@ -30,13 +30,17 @@ pub fn expected_rate(words: f64, k: u32, n: f64) -> f64 {
         return 0.0;
     }
     let (mut sum, mut ways, mut spared) = (1.0, 1.0, 1.0);
+    // One member with the same bits is enough. In a nearly empty filter that is all there is, and the
+    // sum below has lost its digits.
+    let mut same = -(n * (-1.0 / words).ln_1p()).exp_m1();
     for j in 1..=k {
+        same *= f64::from(j) / f64::from(WORD_BITS - k + j);
         let (i, bits, k) = (f64::from(j - 1), f64::from(WORD_BITS), f64::from(k));
         ways *= -(k - i) / (i + 1.0);
         spared *= (bits - k - i) / (bits - i);
         sum += ways * (n * (-(1.0 - spared) / words).ln_1p()).exp();
     }
-    sum.clamp(0.0, 1.0)
+    sum.clamp(same, 1.0)
 }
 
 /// Number of keys that leaves such a share of the bits set. Infinite when all are.

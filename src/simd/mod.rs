@@ -21,12 +21,19 @@
 
 mod pipeline;
 mod portable;
-#[cfg(target_arch = "x86_64")]
-mod x86;
+// A build with `--cfg hapax_portable` is what one for another architecture is; tests use it.
+#[cfg(all(target_arch = "x86_64", not(hapax_portable)))]
+#[path = "x86.rs"]
+mod vector;
+#[cfg(not(all(target_arch = "x86_64", not(hapax_portable))))]
+#[path = "elsewhere.rs"]
+mod vector;
 
 pub(crate) use pipeline::{is_large, pipelined};
 
 use std::sync::OnceLock;
+
+use vector::{Avx2, Avx512};
 
 /// Words of 64 bits in a line.
 pub(crate) const LINE_WORDS: usize = 8;
@@ -135,11 +142,9 @@ pub(crate) enum Path {
     /// Plain Rust.
     Portable,
     /// A register for each half.
-    #[cfg(target_arch = "x86_64")]
-    Avx2(x86::Avx2),
+    Avx2(Avx2),
     /// One register a line.
-    #[cfg(target_arch = "x86_64")]
-    Avx512(x86::Avx512),
+    Avx512(Avx512),
 }
 
 impl Path {
@@ -151,11 +156,8 @@ impl Path {
 
     /// All paths of this processor, slowest first.
     pub(crate) fn available() -> Vec<Self> {
-        let paths = [Some(Self::Portable)].into_iter();
-        #[cfg(target_arch = "x86_64")]
-        let paths = paths
-            .chain([x86::Avx2::detect().map(Self::Avx2), x86::Avx512::detect().map(Self::Avx512)]);
-        paths.flatten().collect()
+        let vector = [Avx2::detect().map(Self::Avx2), Avx512::detect().map(Self::Avx512)];
+        [Some(Self::Portable)].into_iter().chain(vector).flatten().collect()
     }
 
     /// Whether the line has all bits of the probe. A line past the end has none.
@@ -163,9 +165,7 @@ impl Path {
     pub(crate) fn contains(self, words: &[u64], rounds: Rounds, probe: Probe) -> bool {
         match self {
             Self::Portable => portable::contains(words, rounds, probe),
-            #[cfg(target_arch = "x86_64")]
             Self::Avx2(path) => path.contains(words, rounds, probe),
-            #[cfg(target_arch = "x86_64")]
             Self::Avx512(path) => path.contains(words, rounds, probe),
         }
     }
@@ -175,9 +175,7 @@ impl Path {
     pub(crate) fn insert(self, words: &mut [u64], rounds: Rounds, probe: Probe) -> u32 {
         match self {
             Self::Portable => portable::insert(words, rounds, probe),
-            #[cfg(target_arch = "x86_64")]
             Self::Avx2(path) => path.insert(words, rounds, probe),
-            #[cfg(target_arch = "x86_64")]
             Self::Avx512(path) => path.insert(words, rounds, probe),
         }
     }
@@ -195,9 +193,7 @@ impl Path {
     ) {
         match self {
             Self::Portable => portable::contains_all(words, rounds, len, probe, answer),
-            #[cfg(target_arch = "x86_64")]
             Self::Avx2(path) => path.contains_all(words, rounds, len, probe, answer),
-            #[cfg(target_arch = "x86_64")]
             Self::Avx512(path) => path.contains_all(words, rounds, len, probe, answer),
         }
     }
@@ -214,9 +210,7 @@ impl Path {
     ) {
         match self {
             Self::Portable => portable::insert_all(words, rounds, len, probe, answer),
-            #[cfg(target_arch = "x86_64")]
             Self::Avx2(path) => path.insert_all(words, rounds, len, probe, answer),
-            #[cfg(target_arch = "x86_64")]
             Self::Avx512(path) => path.insert_all(words, rounds, len, probe, answer),
         }
     }
@@ -234,10 +228,7 @@ impl Prefetch {
     /// Asks the processor to fetch the cache line of a word; a hint, without effect past the end.
     #[inline]
     pub(crate) fn word(self, index: usize) {
-        #[cfg(target_arch = "x86_64")]
-        x86::prefetch(self.0.wrapping_add(index).cast());
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = index;
+        vector::prefetch(self.0.wrapping_add(index).cast());
     }
 
     /// Asks for the line of a probe.
