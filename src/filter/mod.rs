@@ -18,14 +18,17 @@ mod bloom;
 mod builder;
 mod counting;
 mod cuckoo;
+mod fuse;
 mod settings;
 
 pub use bloom::BloomFilter;
 pub use builder::{Buildable, Builder, Plan, Shape};
 pub use counting::CountingBloomFilter;
 pub use cuckoo::CuckooFilter;
+pub use fuse::{BinaryFuseFilter, FuseBuild, FuseBuilder, FuseReport};
 pub use settings::PastCapacity;
 
+pub(crate) use fuse::{BuiltShard, Geometry, Row, SHARD_KEYS, ShardBuilder, Shards, cut, prefix};
 pub(crate) use settings::{InvalidParts, Settings};
 
 #[cfg(test)]

@@ -6,3 +6,4 @@
 
 pub mod bloom;
 pub mod cuckoo;
+pub mod fuse;

@@ -5,11 +5,13 @@
 //! of a mapped file *is* the container.
 
 mod bits;
+mod cells;
 mod counters;
 mod slots;
 mod words;
 
 pub(crate) use bits::Bits;
+pub(crate) use cells::{Cells, lines_for};
 pub(crate) use counters::Counters;
 pub(crate) use slots::{Slots, words_for};
 pub use words::Words;
