@@ -49,10 +49,11 @@ pub mod screen;
 mod serde;
 mod store;
 
-pub use any::AnyFilter;
+pub use any::{AnyFilter, GrowingFilter};
 pub use error::{BuildError, Full, FullReason, Incompatible};
 pub use filter::{
-    BinaryFuseFilter, BloomFilter, Builder, CountingBloomFilter, CuckooFilter, PastCapacity, Plan, Shape,
+    BinaryFuseFilter, BloomFilter, Builder, CountingBloomFilter, CuckooFilter, FuseBuild,
+    FuseBuilder, FuseReport, PastCapacity, Plan, Shape,
 };
 pub use hash::{Digest, HashError, HashIdentity, Key, KeyHash, KeyId, Salt, SecretKey, Seed};
 pub use membership::{
@@ -68,7 +69,7 @@ pub mod prelude {
     pub use crate::codec::Persist;
     pub use crate::replay::DropReplaysExt;
     pub use crate::{
-        AnyFilter, BinaryFuseFilter, BloomFilter, CountingBloomFilter, CuckooFilter, Insert, InsertExt, Key, KeyHash,
+        AnyFilter, BinaryFuseFilter, BloomFilter, CountingBloomFilter, CuckooFilter, GrowingFilter, Insert, InsertExt, Key, KeyHash,
         Membership, MembershipExt, Merge, PastCapacity, Remove, RemoveExt, Removed, Seed, Seen,
         Unlock,
     };

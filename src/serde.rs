@@ -16,9 +16,9 @@ use std::marker::PhantomData;
 use ::serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use ::serde::ser::{Serialize, Serializer};
 
-use crate::any::AnyFilter;
+use crate::any::{AnyFilter, GrowingFilter};
 use crate::codec::{Artefact, Decode, Encode, Provenance};
-use crate::filter::{BloomFilter, CountingBloomFilter, CuckooFilter};
+use crate::filter::{BinaryFuseFilter, BloomFilter, CountingBloomFilter, CuckooFilter};
 use crate::replay::{GenerationWindow, ReplayFilter};
 use crate::store::Words;
 
@@ -47,6 +47,8 @@ through_bytes!(
     BloomFilter,
     CountingBloomFilter,
     CuckooFilter,
+    BinaryFuseFilter,
+    GrowingFilter,
     AnyFilter,
     GenerationWindow,
     ReplayFilter

@@ -11,18 +11,18 @@ use crate::hash::{HashIdentity, Salt, Seed};
 /// The parameter section: 64 bytes for every kind.
 pub(crate) struct Params {
     pub(crate) kind: Kind,
-    settings: Settings,
+    pub(super) settings: Settings,
     /// Probes, or bits in a fingerprint.
-    per_key: u32,
-    counter_bits: u32,
+    pub(super) per_key: u32,
+    pub(super) counter_bits: u32,
     /// Set bits, counters in use, or buckets.
-    first: u64,
+    pub(super) first: u64,
     /// Saturated counters.
-    second: u64,
+    pub(super) second: u64,
 }
 
 impl Params {
-    fn encode(&self) -> Vec<u8> {
+    pub(super) fn encode(&self) -> Vec<u8> {
         let policy = match self.settings.past_capacity {
             PastCapacity::Refuse => 0,
             PastCapacity::Degrade => 1,
@@ -112,7 +112,7 @@ impl Params {
         )
     }
 
-    fn require(&self, kind: Kind, expected: &'static str) -> Result<(), DecodeError> {
+    pub(super) fn require(&self, kind: Kind, expected: &'static str) -> Result<(), DecodeError> {
         if self.kind == kind {
             return Ok(());
         }
@@ -120,7 +120,7 @@ impl Params {
     }
 
     /// Checks that the fields of counting filters are 0 in a filter of another kind.
-    fn require_no_counters(&self) -> Result<(), DecodeError> {
+    pub(super) fn require_no_counters(&self) -> Result<(), DecodeError> {
         if self.counter_bits == 0 && self.second == 0 {
             return Ok(());
         }

@@ -23,7 +23,7 @@ pub(super) const TRAILER_LEN: u64 = 16;
 pub(super) const ALIGNMENT: u64 = 64;
 /// Bounds what the table can make a reader allocate; a window of two generations has 7 sections.
 pub(super) const MAX_SECTIONS: u32 = 64;
-/// Sections other than bodies are short.
+/// Sections other than bodies are short; a table of 2¹⁶ shards is the longest.
 const MAX_SMALL_LEN: u64 = 1 << 20;
 
 /// What a file holds.
@@ -36,6 +36,8 @@ pub enum Kind {
     Counting,
     /// A [`CuckooFilter`](crate::CuckooFilter).
     Cuckoo,
+    /// A [`BinaryFuseFilter`](crate::BinaryFuseFilter).
+    BinaryFuse,
     /// A [`GenerationWindow`](crate::replay::GenerationWindow).
     Window,
     /// A [`ReplayFilter`](crate::replay::ReplayFilter).
@@ -53,6 +55,7 @@ impl Kind {
             Self::Bloom => 1,
             Self::Counting => 2,
             Self::Cuckoo => 3,
+            Self::BinaryFuse => 5,
             Self::Window => 64,
             Self::Replay => 65,
         }
@@ -63,6 +66,7 @@ impl Kind {
             1 => Ok(Self::Bloom),
             2 => Ok(Self::Counting),
             3 => Ok(Self::Cuckoo),
+            5 => Ok(Self::BinaryFuse),
             64 => Ok(Self::Window),
             65 => Ok(Self::Replay),
             found => Err(DecodeError::UnknownKind { found: found as u16 }),
@@ -76,6 +80,7 @@ impl fmt::Display for Kind {
             Self::Bloom => "a Bloom filter",
             Self::Counting => "a counting Bloom filter",
             Self::Cuckoo => "a cuckoo filter",
+            Self::BinaryFuse => "a binary fuse filter",
             Self::Window => "a window of generations",
             Self::Replay => "the state of a replay filter",
         })
@@ -95,6 +100,8 @@ pub(crate) enum SectionType {
     Window,
     /// What a replay filter has counted.
     Counts,
+    /// The shards of a binary fuse filter.
+    Shards,
 }
 
 impl SectionType {
@@ -105,6 +112,7 @@ impl SectionType {
             Self::Provenance => 3,
             Self::Window => 4,
             Self::Counts => 5,
+            Self::Shards => 6,
         }
     }
 
@@ -115,9 +123,10 @@ impl SectionType {
             3 => Ok(Self::Provenance),
             4 => Ok(Self::Window),
             5 => Ok(Self::Counts),
+            6 => Ok(Self::Shards),
             found => Err(DecodeError::Invalid {
                 what: "section type",
-                expected: "1 to 5".to_owned(),
+                expected: "1 to 6".to_owned(),
                 found: found.to_string(),
             }),
         }
@@ -130,6 +139,7 @@ impl SectionType {
             Self::Provenance => "provenance",
             Self::Window => "window",
             Self::Counts => "counts",
+            Self::Shards => "shards",
         }
     }
 }

@@ -24,6 +24,7 @@ mod artefact;
 mod atomic;
 mod error;
 mod filters;
+mod fuse;
 mod header;
 mod provenance;
 mod reader;
