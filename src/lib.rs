@@ -47,13 +47,14 @@ pub mod replay;
 pub mod screen;
 #[cfg(feature = "serde")]
 mod serde;
+mod simd;
 mod store;
 
 pub use any::{AnyFilter, GrowingFilter};
 pub use error::{BuildError, Full, FullReason, Incompatible};
 pub use filter::{
-    BinaryFuseFilter, BloomFilter, Builder, CountingBloomFilter, CuckooFilter, FuseBuild,
-    FuseBuilder, FuseReport, PastCapacity, Plan, Shape,
+    BinaryFuseFilter, BlockedBloomFilter, BloomFilter, Builder, CountingBloomFilter, CuckooFilter,
+    FuseBuild, FuseBuilder, FuseReport, PastCapacity, Plan, Shape,
 };
 pub use hash::{Digest, HashError, HashIdentity, Key, KeyHash, KeyId, Salt, SecretKey, Seed};
 pub use membership::{
@@ -69,9 +70,9 @@ pub mod prelude {
     pub use crate::codec::Persist;
     pub use crate::replay::DropReplaysExt;
     pub use crate::{
-        AnyFilter, BinaryFuseFilter, BloomFilter, CountingBloomFilter, CuckooFilter, GrowingFilter, Insert, InsertExt, Key, KeyHash,
-        Membership, MembershipExt, Merge, PastCapacity, Remove, RemoveExt, Removed, Seed, Seen,
-        Unlock,
+        AnyFilter, BinaryFuseFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter,
+        CuckooFilter, GrowingFilter, Insert, InsertExt, Key, KeyHash, Membership, MembershipExt, Merge,
+        PastCapacity, Remove, RemoveExt, Removed, Seed, Seen, Unlock,
     };
 }
 

@@ -248,6 +248,18 @@ pub enum BatchError {
         /// Why the next one was not.
         cause: Full,
     },
+    /// The keys cannot be hashed; nothing was done.
+    Hash(HashError),
+}
+
+impl BatchError {
+    /// The same for a batch that so many inserts came before.
+    fn after(self, before: usize) -> Self {
+        match self {
+            Self::Full { inserted, cause } => Self::Full { inserted: before + inserted, cause },
+            other => other,
+        }
+    }
 }
 
 impl fmt::Display for BatchError {
@@ -261,6 +273,7 @@ impl fmt::Display for BatchError {
             Self::Full { inserted, cause } => {
                 write!(f, "the batch stopped after {inserted} inserts: {cause}")
             }
+            Self::Hash(error) => error.fmt(f),
         }
     }
 }
@@ -292,6 +305,53 @@ pub trait MembershipExt: Membership {
     fn contains<K: Key + ?Sized>(&self, key: &K) -> Result<bool, HashError> {
         Ok(self.contains_hash(self.seed().hash(key)?))
     }
+
+    /// Answers many keys at once: `present[i]` becomes `contains(&keys[i])`.
+    ///
+    /// # Errors
+    ///
+    /// [`BatchError::LengthMismatch`], before anything is written, if the two slices differ in
+    /// length; [`BatchError::Hash`] as for [`contains`](Self::contains).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use hapax::prelude::*;
+    /// let mut filter =
+    ///     BlockedBloomFilter::builder().capacity(1_000).false_positive_rate(1e-6).build()?;
+    /// let mut seen = [Seen::Maybe; 2];
+    /// filter.insert_keys(&["alice", "bob"], &mut seen)?;
+    /// let mut present = [false; 3];
+    /// filter.contains_keys(&["alice", "bob", "carol"], &mut present)?;
+    /// assert_eq!(present, [true, true, false]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn contains_keys<K: Key>(&self, keys: &[K], present: &mut [bool]) -> Result<(), BatchError> {
+        check_lengths(keys.len(), present.len())?;
+        for (keys, present) in keys.chunks(HASHED_AT_ONCE).zip(present.chunks_mut(HASHED_AT_ONCE)) {
+            let mut hashes = [NO_HASH; HASHED_AT_ONCE];
+            self.contains_batch(hash_all(self.seed(), keys, &mut hashes)?, present)?;
+        }
+        Ok(())
+    }
+}
+
+/// Keys hashed before the filter is asked: their hashes lie in the first-level cache, and a batch is
+/// long enough that filling and draining it does not count.
+const HASHED_AT_ONCE: usize = 256;
+
+const NO_HASH: KeyHash = KeyHash::from_uniform(&[0; 16]);
+
+/// Hashes the keys into the front of `hashes`.
+fn hash_all<'a, K: Key>(
+    seed: &Seed,
+    keys: &[K],
+    hashes: &'a mut [KeyHash; HASHED_AT_ONCE],
+) -> Result<&'a [KeyHash], BatchError> {
+    for (key, hash) in keys.iter().zip(hashes.iter_mut()) {
+        *hash = seed.hash(key).map_err(BatchError::Hash)?;
+    }
+    Ok(hashes.get(..keys.len()).unwrap_or(&[]))
 }
 
 impl<F: Membership + ?Sized> MembershipExt for F {}
@@ -316,6 +376,25 @@ pub trait InsertExt: Insert {
     fn insert_unique<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen, InsertError> {
         let hash = self.seed().hash(key)?;
         Ok(self.insert_unique_hash(hash)?)
+    }
+
+    /// Adds many keys in order: `seen[i]` becomes the answer of `insert(&keys[i])`, also for keys
+    /// repeated within the batch.
+    ///
+    /// # Errors
+    ///
+    /// As [`insert_batch`](Insert::insert_batch), and [`BatchError::Hash`] if the filter cannot
+    /// hash keys; nothing was inserted then.
+    fn insert_keys<K: Key>(&mut self, keys: &[K], seen: &mut [Seen]) -> Result<(), BatchError> {
+        check_lengths(keys.len(), seen.len())?;
+        let mut before = 0;
+        for (keys, seen) in keys.chunks(HASHED_AT_ONCE).zip(seen.chunks_mut(HASHED_AT_ONCE)) {
+            let mut hashes = [NO_HASH; HASHED_AT_ONCE];
+            let hashes = hash_all(self.seed(), keys, &mut hashes)?;
+            self.insert_batch(hashes, seen).map_err(|error| error.after(before))?;
+            before += keys.len();
+        }
+        Ok(())
     }
 }
 

@@ -18,7 +18,9 @@ use ::serde::ser::{Serialize, Serializer};
 
 use crate::any::{AnyFilter, GrowingFilter};
 use crate::codec::{Artefact, Decode, Encode, Provenance};
-use crate::filter::{BinaryFuseFilter, BloomFilter, CountingBloomFilter, CuckooFilter};
+use crate::filter::{
+    BinaryFuseFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter,
+};
 use crate::replay::{GenerationWindow, ReplayFilter};
 use crate::store::Words;
 
@@ -44,6 +46,7 @@ macro_rules! through_bytes {
     )*};
 }
 through_bytes!(
+    BlockedBloomFilter,
     BloomFilter,
     CountingBloomFilter,
     CuckooFilter,

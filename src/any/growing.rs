@@ -2,7 +2,7 @@
 
 use crate::codec::{Decode, DecodeError, Encode, Kind, Params, Section, Sections};
 use crate::error::{Full, Incompatible};
-use crate::filter::{BloomFilter, CountingBloomFilter, CuckooFilter};
+use crate::filter::{BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter};
 use crate::hash::{HashError, HashIdentity, KeyHash, Salt, SecretKey, Seed};
 use crate::membership::{BatchError, Insert, Membership, Merge, Restart, Seen, Stats, Unlock};
 use crate::store::Words;
@@ -30,6 +30,8 @@ pub enum GrowingFilter<S = Words> {
     Counting(CountingBloomFilter<S>),
     /// A cuckoo filter.
     Cuckoo(CuckooFilter<S>),
+    /// A blocked Bloom filter.
+    Blocked(BlockedBloomFilter<S>),
 }
 
 impl<S: AsRef<[u64]>> GrowingFilter<S> {
@@ -38,6 +40,7 @@ impl<S: AsRef<[u64]>> GrowingFilter<S> {
             Self::Bloom(filter) => filter,
             Self::Counting(filter) => filter,
             Self::Cuckoo(filter) => filter,
+            Self::Blocked(filter) => filter,
         }
     }
 
@@ -46,6 +49,7 @@ impl<S: AsRef<[u64]>> GrowingFilter<S> {
             Self::Bloom(filter) => filter.settings().salt,
             Self::Counting(filter) => filter.settings().salt,
             Self::Cuckoo(filter) => filter.settings().salt,
+            Self::Blocked(filter) => filter.settings().salt,
         }
     }
 
@@ -60,6 +64,7 @@ impl<S: AsRef<[u64]>> GrowingFilter<S> {
             Kind::Bloom => BloomFilter::from_params(params, words).map(Self::Bloom),
             Kind::Counting => CountingBloomFilter::from_params(params, words).map(Self::Counting),
             Kind::Cuckoo => CuckooFilter::from_params(params, words).map(Self::Cuckoo),
+            Kind::Blocked => BlockedBloomFilter::from_params(params, words).map(Self::Blocked),
             found @ (Kind::BinaryFuse | Kind::Window | Kind::Replay) => {
                 Err(DecodeError::WrongKind { expected: <Self as Decode<S>>::EXPECTED, found })
             }
@@ -71,6 +76,7 @@ impl<S: AsRef<[u64]>> GrowingFilter<S> {
             Self::Bloom(filter) => filter,
             Self::Counting(filter) => filter,
             Self::Cuckoo(filter) => filter,
+            Self::Blocked(filter) => filter,
         }
     }
 }
@@ -81,6 +87,7 @@ impl<S> Unlock for GrowingFilter<S> {
             Self::Bloom(filter) => filter.unlock(key),
             Self::Counting(filter) => filter.unlock(key),
             Self::Cuckoo(filter) => filter.unlock(key),
+            Self::Blocked(filter) => filter.unlock(key),
         }
     }
 }
@@ -113,6 +120,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> GrowingFilter<S> {
             Self::Bloom(filter) => filter,
             Self::Counting(filter) => filter,
             Self::Cuckoo(filter) => filter,
+            Self::Blocked(filter) => filter,
         }
     }
 }
@@ -140,6 +148,7 @@ where
         match (self, other) {
             (Self::Bloom(mine), GrowingFilter::Bloom(theirs)) => mine.merge(theirs),
             (Self::Counting(mine), GrowingFilter::Counting(theirs)) => mine.merge(theirs),
+            (Self::Blocked(mine), GrowingFilter::Blocked(theirs)) => mine.merge(theirs),
             (Self::Cuckoo(_), GrowingFilter::Cuckoo(_)) => {
                 Err(Incompatible::Kind { name: "a cuckoo filter" })
             }
@@ -158,6 +167,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Restart for GrowingFilter<S> {
             Self::Bloom(filter) => filter.restart(salt),
             Self::Counting(filter) => filter.restart(salt),
             Self::Cuckoo(filter) => filter.restart(salt),
+            Self::Blocked(filter) => filter.restart(salt),
         }
     }
 
@@ -181,7 +191,7 @@ impl<S: AsRef<[u64]>> Encode for GrowingFilter<S> {
 }
 
 impl<S: AsRef<[u64]>> Decode<S> for GrowingFilter<S> {
-    const KINDS: &'static [Kind] = &[Kind::Bloom, Kind::Counting, Kind::Cuckoo];
+    const KINDS: &'static [Kind] = &[Kind::Bloom, Kind::Counting, Kind::Cuckoo, Kind::Blocked];
     const EXPECTED: &'static str = "a filter that takes keys";
 
     fn decode(sections: &mut Sections<S>, index: u16) -> Result<Self, DecodeError> {
@@ -193,6 +203,7 @@ impl<S: AsRef<[u64]>> Decode<S> for GrowingFilter<S> {
             Self::Bloom(filter) => filter.check_body(),
             Self::Counting(filter) => filter.check_body(),
             Self::Cuckoo(filter) => filter.check_body(),
+            Self::Blocked(filter) => filter.check_body(),
         }
     }
 }
@@ -206,4 +217,9 @@ macro_rules! into_growing {
         }
     )*};
 }
-into_growing!(BloomFilter => Bloom, CountingBloomFilter => Counting, CuckooFilter => Cuckoo);
+into_growing!(
+    BloomFilter => Bloom,
+    CountingBloomFilter => Counting,
+    CuckooFilter => Cuckoo,
+    BlockedBloomFilter => Blocked
+);

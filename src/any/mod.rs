@@ -6,7 +6,7 @@ pub use growing::GrowingFilter;
 
 use crate::codec::{Decode, DecodeError, Encode, Kind, Params, Section, Sections};
 use crate::error::Incompatible;
-use crate::filter::{BinaryFuseFilter, BloomFilter, CountingBloomFilter, CuckooFilter};
+use crate::filter::{BinaryFuseFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter};
 use crate::hash::{HashError, HashIdentity, KeyHash, Salt, SecretKey, Seed};
 use crate::membership::{BatchError, Membership, Merge, Stats, Unlock};
 use crate::store::Words;
@@ -124,7 +124,7 @@ impl<S: AsRef<[u64]>> Encode for AnyFilter<S> {
 
 impl<S: AsRef<[u64]>> Decode<S> for AnyFilter<S> {
     const KINDS: &'static [Kind] =
-        &[Kind::Bloom, Kind::Counting, Kind::Cuckoo, Kind::BinaryFuse];
+        &[Kind::Bloom, Kind::Counting, Kind::Cuckoo, Kind::Blocked, Kind::BinaryFuse];
     const EXPECTED: &'static str = "a filter";
 
     fn decode(sections: &mut Sections<S>, index: u16) -> Result<Self, DecodeError> {
@@ -166,4 +166,4 @@ macro_rules! into_any {
         }
     )*};
 }
-into_any!(BloomFilter, CountingBloomFilter, CuckooFilter);
+into_any!(BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter);

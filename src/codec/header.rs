@@ -36,6 +36,8 @@ pub enum Kind {
     Counting,
     /// A [`CuckooFilter`](crate::CuckooFilter).
     Cuckoo,
+    /// A [`BlockedBloomFilter`](crate::BlockedBloomFilter).
+    Blocked,
     /// A [`BinaryFuseFilter`](crate::BinaryFuseFilter).
     BinaryFuse,
     /// A [`GenerationWindow`](crate::replay::GenerationWindow).
@@ -55,6 +57,7 @@ impl Kind {
             Self::Bloom => 1,
             Self::Counting => 2,
             Self::Cuckoo => 3,
+            Self::Blocked => 4,
             Self::BinaryFuse => 5,
             Self::Window => 64,
             Self::Replay => 65,
@@ -66,6 +69,7 @@ impl Kind {
             1 => Ok(Self::Bloom),
             2 => Ok(Self::Counting),
             3 => Ok(Self::Cuckoo),
+            4 => Ok(Self::Blocked),
             5 => Ok(Self::BinaryFuse),
             64 => Ok(Self::Window),
             65 => Ok(Self::Replay),
@@ -80,6 +84,7 @@ impl fmt::Display for Kind {
             Self::Bloom => "a Bloom filter",
             Self::Counting => "a counting Bloom filter",
             Self::Cuckoo => "a cuckoo filter",
+            Self::Blocked => "a blocked Bloom filter",
             Self::BinaryFuse => "a binary fuse filter",
             Self::Window => "a window of generations",
             Self::Replay => "the state of a replay filter",

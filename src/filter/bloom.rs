@@ -231,26 +231,10 @@ where
 
         let pairs = self.words().iter().zip(other.words());
         let ones = pairs.map(|(mine, theirs)| u64::from((mine | theirs).count_ones())).sum();
-        let (mine, theirs) = (self.settings.len, other.settings.len);
-        // A replica that lags behind adds nothing; the estimate, which is off by chance, would
-        // refuse every second such merge of full filters.
-        let len = if ones == self.ones {
-            mine
-        } else if ones == other.ones {
-            theirs
-        } else {
-            let estimate = estimated_len(self.bits.len() as f64, self.num_probes, ones as f64);
-            // Infinite when every bit is set: `as` saturates, and the sum bounds it.
-            (estimate.round() as u64).clamp(mine.max(theirs), mine.saturating_add(theirs))
-        };
-        if len > self.settings.capacity
-            && self.settings.past_capacity == super::PastCapacity::Refuse
-        {
-            return Err(Incompatible::OverCapacity {
-                estimated_len: len as f64,
-                capacity: self.settings.capacity,
-            });
-        }
+        let counts = [self.ones, other.ones, ones];
+        let len = self.settings.merged_len(&other.settings, counts, |ones| {
+            estimated_len(self.bits.len() as f64, self.num_probes, ones as f64)
+        })?;
         self.bits.union_with(other.bits.words());
         self.ones = ones;
         self.settings.len = len;

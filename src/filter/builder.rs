@@ -111,6 +111,11 @@ pub enum Shape {
         /// Bits set per key.
         num_probes: u32,
     },
+    /// A blocked Bloom filter.
+    Blocked {
+        /// Bits set per key.
+        num_probes: u32,
+    },
     /// A counting Bloom filter.
     Counting {
         /// Counters raised per key.

@@ -14,6 +14,7 @@
 //! 6 %.)
 
 mod array;
+mod blocked;
 mod bloom;
 mod builder;
 mod counting;
@@ -21,6 +22,7 @@ mod cuckoo;
 mod fuse;
 mod settings;
 
+pub use blocked::BlockedBloomFilter;
 pub use bloom::BloomFilter;
 pub use builder::{Buildable, Builder, Plan, Shape};
 pub use counting::CountingBloomFilter;

@@ -37,6 +37,43 @@ impl Settings {
         Full::new(reason, self.len, self.capacity)
     }
 
+    /// How many keys can be inserted without a refusal, were all of them new.
+    #[inline]
+    pub(crate) fn room(&self) -> u64 {
+        match self.past_capacity {
+            PastCapacity::Refuse => self.capacity.saturating_sub(self.len),
+            PastCapacity::Degrade => u64::MAX,
+        }
+    }
+
+    /// Number of keys of a union of two filters of the Bloom family, from how many bits are set in
+    /// each and in the union, and the estimate that follows from the latter.
+    pub(crate) fn merged_len(
+        &self,
+        other: &Self,
+        [mine, theirs, union]: [u64; 3],
+        estimated_len: impl Fn(u64) -> f64,
+    ) -> Result<u64, Incompatible> {
+        // A replica that lags behind adds nothing; the estimate, which is off by chance, would
+        // refuse every second such merge of full filters.
+        let len = if union == mine {
+            self.len
+        } else if union == theirs {
+            other.len
+        } else {
+            // Infinite when every bit is set: `as` saturates, and the sum bounds it.
+            let estimate = estimated_len(union).round() as u64;
+            estimate.clamp(self.len.max(other.len), self.len.saturating_add(other.len))
+        };
+        if len > self.capacity && self.past_capacity == PastCapacity::Refuse {
+            return Err(Incompatible::OverCapacity {
+                estimated_len: len as f64,
+                capacity: self.capacity,
+            });
+        }
+        Ok(len)
+    }
+
     /// Checks that a key sits at the same places in both filters, shape aside.
     pub(crate) fn require_mergeable(&self, other: &Self) -> Result<(), Incompatible> {
         require_equal("seed", &self.seed.identity(), &other.seed.identity())?;

@@ -4,6 +4,7 @@
 //! ε false positive rate. Everything is evaluated through `ln_1p` and `exp_m1`, so that values
 //! near 0 and 1 keep their digits.
 
+pub mod blocked;
 pub mod bloom;
 pub mod cuckoo;
 pub mod fuse;

@@ -7,11 +7,13 @@
 mod bits;
 mod cells;
 mod counters;
+mod lines;
 mod slots;
 mod words;
 
 pub(crate) use bits::Bits;
 pub(crate) use cells::{Cells, lines_for};
 pub(crate) use counters::Counters;
+pub(crate) use lines::Lines;
 pub(crate) use slots::{Slots, words_for};
 pub use words::Words;

@@ -1,7 +1,9 @@
 //! The filters that the laws run on: every kind, several parameter sets.
 
 use hapax::filter::{Buildable, Builder};
-use hapax::{BloomFilter, CountingBloomFilter, CuckooFilter, PastCapacity, Salt, Seed};
+use hapax::{
+    BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, PastCapacity, Salt, Seed,
+};
 
 use crate::support::{Oracle, Subject};
 
@@ -77,5 +79,19 @@ pub fn cuckoo() -> Vec<Case<CuckooFilter>> {
         case("16 bits", sized(1_000, 0.1).fingerprint_bits(16)),
         case("32 bits", sized(2_000, 0.5).fingerprint_bits(32)),
         case("by bytes", CuckooFilter::builder().byte_len(1_000).false_positive_rate(0.02)),
+    ]
+}
+
+pub fn blocked() -> Vec<Case<BlockedBloomFilter>> {
+    let sized = |keys, rate| BlockedBloomFilter::builder().capacity(keys).false_positive_rate(rate);
+    vec![
+        case("one key", sized(1, 0.5)),
+        case("ten keys", sized(10, 0.01)),
+        case("one probe", sized(3_000, 0.6)),
+        case("part of a round", sized(500, 0.1).salt(Salt::new(7))),
+        case("one round", BlockedBloomFilter::builder().byte_len(640).capacity(420)),
+        case("two rounds", sized(1_000, 2f64.powi(-16))),
+        case("low rate", sized(1_000, 2f64.powi(-20))),
+        case("by bytes", BlockedBloomFilter::builder().byte_len(1_000).false_positive_rate(0.02)),
     ]
 }

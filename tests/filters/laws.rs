@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use hapax::{
-    BatchError, BloomFilter, CountingBloomFilter, CuckooFilter, FullReason, Incompatible, KeyHash,
-    Membership, MembershipExt, Merge, PastCapacity, Removed, Salt, SecretKey, Seed, Seen,
+    BatchError, BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, FullReason,
+    Incompatible, KeyHash, Membership, MembershipExt, Merge, PastCapacity, Removed, Salt,
+    SecretKey, Seed, Seen,
 };
 
 use crate::cases::{self, Case};
@@ -346,6 +347,8 @@ macro_rules! laws_of_insert {
 laws_of_insert! { oracle: Oracle;
 remove_mirrors_insert remove_takes_one_copy merge_is_the_union merge_over_capacity_is_refused }
 laws_of_insert! { bloom: BloomFilter; merge_is_the_union merge_over_capacity_is_refused }
+laws_of_insert! { blocked: BlockedBloomFilter;
+merge_is_the_union merge_over_capacity_is_refused }
 laws_of_insert! { counting: CountingBloomFilter;
 remove_mirrors_insert remove_takes_one_copy merge_is_the_union merge_over_capacity_is_refused }
 laws_of_insert! { cuckoo: CuckooFilter; remove_mirrors_insert remove_takes_one_copy }
@@ -378,6 +381,21 @@ fn merge_of_bloom_filters_names_the_parameter_that_differs() {
         ("capacity", base().capacity(1_001)),
         ("number of probes", base().false_positive_rate(0.001)),
         ("size", base().false_positive_rate(0.0095)),
+    ] {
+        assert_refused(filter(), &builder.build().unwrap(), parameter);
+    }
+}
+
+#[test]
+fn merge_of_blocked_filters_names_the_parameter_that_differs() {
+    let base = || BlockedBloomFilter::builder().capacity(1_000).false_positive_rate(0.01);
+    let filter = || base().build().unwrap();
+    for (parameter, builder) in [
+        ("seed", base().seed(Seed::new(1))),
+        ("salt", base().salt(Salt::new(1))),
+        ("capacity", base().capacity(1_001)),
+        ("number of probes", base().false_positive_rate(0.001)),
+        ("size", base().false_positive_rate(0.0085)),
     ] {
         assert_refused(filter(), &builder.build().unwrap(), parameter);
     }

@@ -2,7 +2,9 @@
 //! exactly; the fuzz targets search further.
 
 use hapax::filter::{Buildable, Builder};
-use hapax::{BloomFilter, CountingBloomFilter, CuckooFilter, PastCapacity, Salt};
+use hapax::{
+    BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, PastCapacity, Salt,
+};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -59,6 +61,15 @@ proptest! {
         (capacity, rate, policy, salt) in (1u64..200, rate(), policy(), any::<u64>()),
     ) {
         let builder = sized(BloomFilter::builder(), capacity, rate);
+        run(&builder.past_capacity(policy).salt(Salt::new(salt)).build().unwrap(), &ops);
+    }
+
+    #[test]
+    fn blocked_agrees_with_the_map(
+        ops in any_operations(),
+        (capacity, rate, policy, salt) in (1u64..200, rate(), policy(), any::<u64>()),
+    ) {
+        let builder = sized(BlockedBloomFilter::builder(), capacity, rate);
         run(&builder.past_capacity(policy).salt(Salt::new(salt)).build().unwrap(), &ops);
     }
 

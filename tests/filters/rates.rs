@@ -4,9 +4,10 @@
 //! and its fill, against what the formula expects of so many keys.
 
 use hapax::filter::{Buildable, Builder};
-use hapax::math::{bloom, cuckoo};
+use hapax::math::{blocked, bloom, cuckoo};
 use hapax::{
-    BloomFilter, CountingBloomFilter, CuckooFilter, Digest, Insert, KeyHash, Membership, Salt, Seed,
+    BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, Digest, Insert, KeyHash,
+    Membership, Salt, Seed,
 };
 
 use crate::support::statistics::{assert_close, assert_rate};
@@ -70,6 +71,21 @@ fn cuckoo_variance(filter: &CuckooFilter) -> f64 {
     empty * (1.0 - (1.0 + mean) * empty) / pairs
 }
 
+/// Variance of a blocked filter's rate about the formula: the mean over lines of their rates, which
+/// differ as the numbers of their keys do.
+fn blocked_variance(filter: &BlockedBloomFilter) -> f64 {
+    let k = f64::from(filter.num_probes());
+    let lines = filter.bit_len() as f64 / blocked::LINE_BITS as f64;
+    let mean = filter.stats().estimated_len / lines;
+    let (mut weight, mut squares) = ((-mean).exp(), 0.0);
+    for keys in 1..=(3.0 * mean) as u32 + 20 {
+        weight *= mean / f64::from(keys);
+        let fill = 1.0 - (1.0 - k / 512.0).powi(keys.cast_signed());
+        squares += weight * fill.powf(2.0 * k);
+    }
+    squares / lines
+}
+
 fn sized<F: Buildable>(builder: Builder<F>, keys: u64, rate: f64) -> Builder<F> {
     builder.capacity(keys).false_positive_rate(rate)
 }
@@ -80,6 +96,34 @@ fn bloom_rate_and_fill_are_as_computed() {
         let builder = sized(BloomFilter::builder(), keys, rate);
         let filter = check_rate(&builder, Shape::Random, |_| 0.0);
         check_fill(&filter, filter.bit_len(), filter.num_probes());
+    }
+}
+
+#[test]
+fn blocked_rate_and_fill_are_as_computed() {
+    // One, two and three rounds, whole and in part.
+    let rates = RATES.into_iter().chain([2f64.powi(-14)]);
+    for (rate, keys) in rates.flat_map(|rate| SIZES.map(|keys| (rate, keys))) {
+        let builder = sized(BlockedBloomFilter::builder(), keys, rate);
+        let plan = builder.plan().unwrap();
+        let filter = check_rate(&builder, Shape::Random, blocked_variance);
+        let stated = filter.false_positive_rate();
+        let off = (stated / plan.false_positive_rate - 1.0).abs();
+        assert!(off < 0.02 + 3.0 / (keys as f64).sqrt(), "{plan:?}: {stated}");
+        let estimate = filter.stats().estimated_len / keys as f64;
+        assert!((estimate - 1.0).abs() < 4.0 / (keys as f64).sqrt(), "{plan:?}: {estimate}");
+    }
+    for num_bytes in [640, 64_000, 1_280_000] {
+        // Ten bits a key make k 6 or 7; eight are one full round.
+        let builder = BlockedBloomFilter::builder().byte_len(num_bytes);
+        for bits in [9, 11, 40] {
+            let filter = check_rate(
+                &builder.clone().capacity(num_bytes * 8 / bits),
+                Shape::Random,
+                blocked_variance,
+            );
+            assert_eq!(filter.bit_len(), num_bytes * 8);
+        }
     }
 }
 
@@ -111,6 +155,8 @@ fn structured_keys_are_reported_at_the_same_rate() {
         for rate in [0.03, 0.001] {
             check_rate(&sized(BloomFilter::builder(), 20_000, rate), shape, |_| 0.0);
             check_rate(&sized(CountingBloomFilter::builder(), 20_000, rate), shape, |_| 0.0);
+            let blocked = sized(BlockedBloomFilter::builder(), 20_000, rate);
+            check_rate(&blocked, shape, blocked_variance);
             check_rate(&sized(CuckooFilter::builder(), 20_000, rate), shape, cuckoo_variance);
         }
     }
@@ -177,6 +223,7 @@ fn rate_within_one_key_group_is_the_rate_everywhere() {
         }
     }
     check(BloomFilter::builder(), |_| 0.0);
+    check(BlockedBloomFilter::builder(), blocked_variance);
     check(CountingBloomFilter::builder(), |_| 0.0);
     check(CuckooFilter::builder(), cuckoo_variance);
 }
@@ -197,6 +244,7 @@ fn false_positives_under_different_salts_are_independent() {
         assert_rate("both", by_both.count() as u64, 1_000_000, rate, 0.0);
     }
     check(BloomFilter::builder());
+    check(BlockedBloomFilter::builder());
     check(CountingBloomFilter::builder());
     check(CuckooFilter::builder());
 }

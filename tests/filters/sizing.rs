@@ -3,7 +3,8 @@
 
 use hapax::filter::{Buildable, Builder};
 use hapax::{
-    BloomFilter, BuildError, CountingBloomFilter, CuckooFilter, Membership, Plan, Salt, Shape,
+    BlockedBloomFilter, BloomFilter, BuildError, CountingBloomFilter, CuckooFilter, Membership,
+    Plan, Salt, Shape,
 };
 
 use crate::support::{self, Subject};
@@ -66,6 +67,7 @@ fn cuckoo_reaches_capacities_planned_by_bytes() {
 fn bloom_and_counting_reach_every_planned_capacity() {
     for keys in (1..=60).chain((61..=2_000).step_by(97)).chain([50_000]) {
         assert_reached(&sized(BloomFilter::builder(), keys, 0.01), keys);
+        assert_reached(&sized(BlockedBloomFilter::builder(), keys, 0.01), keys);
         assert_reached(&sized(CountingBloomFilter::builder(), keys, 0.01), keys);
     }
 }

@@ -13,8 +13,8 @@ use std::fmt::Debug;
 
 use super::hapax::codec::{Artefact, Encode, Persist, Provenance};
 use super::hapax::{
-    BloomFilter, CountingBloomFilter, CuckooFilter, Incompatible, Insert, KeyHash, Merge, Remove,
-    Removed, Seed, Seen,
+    BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, Incompatible, Insert,
+    KeyHash, Merge, Remove, Removed, Seed, Seen,
 };
 
 /// A filter under test. What a kind cannot do is `None`.
@@ -54,6 +54,26 @@ fn assert_valid<F: Persist>(filter: &F) {
 }
 
 impl Subject for BloomFilter {
+    const MULTISET: bool = false;
+
+    fn bytes(&self) -> Vec<u8> {
+        file_of(self)
+    }
+
+    fn assert_valid(&self) {
+        assert_valid(self);
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+
+    fn try_merge(&mut self, other: &Self) -> Option<Result<(), Incompatible>> {
+        Some(self.merge(other))
+    }
+}
+
+impl Subject for BlockedBloomFilter {
     const MULTISET: bool = false;
 
     fn bytes(&self) -> Vec<u8> {

@@ -32,6 +32,7 @@
 mod builder;
 mod geometry;
 mod peel;
+mod query;
 mod shard;
 mod shards;
 
@@ -44,10 +45,12 @@ pub(crate) use geometry::Geometry;
 pub(crate) use shard::{BuiltShard, ShardBuilder};
 pub(crate) use shards::{Row, SHARD_KEYS, Shards, cut, prefix};
 
+use self::query::Query;
 use super::InvalidParts;
 use crate::hash::{HashError, KeyHash, Salt, SecretKey, Seed};
 use crate::math::fuse::rate;
-use crate::membership::{Membership, Stats, Unlock};
+use crate::membership::{BatchError, Membership, Stats, Unlock, check_lengths};
+use crate::simd::{Prefetch, pipelined};
 use crate::store::{Cells, Words};
 
 /// A binary fuse filter: a fixed set of keys in 9.1 bits each at 2⁻⁸, 18.2 at 2⁻¹⁶.
@@ -112,6 +115,18 @@ impl<S: AsRef<[u64]>> BinaryFuseFilter<S> {
         self.cells.words()
     }
 
+    /// What a key asks; `None` if the filter has no keys.
+    #[inline]
+    fn query(&self, hash: KeyHash) -> Option<Query> {
+        let (shard, salt) = self.shards.locate(hash)?;
+        Some(Query::new(shard.first_word, shard.row.geometry, hash.mix(salt), self.cells.bits()))
+    }
+
+    #[inline]
+    fn answer(&self, query: Query) -> bool {
+        query.holds(&self.cells)
+    }
+
     /// Puts a filter together from stored parts, checking everything but the cells.
     pub(crate) fn from_parts(
         seed: Seed,
@@ -150,9 +165,25 @@ impl<S: AsRef<[u64]>> Membership for BinaryFuseFilter<S> {
 
     #[inline]
     fn contains_hash(&self, hash: KeyHash) -> bool {
-        self.shards.locate(hash).is_some_and(|(shard, salt)| {
-            shard::holds(&self.cells, shard.first_word, shard.row.geometry, hash.mix(salt))
-        })
+        self.query(hash).is_some_and(|query| self.answer(query))
+    }
+
+    fn contains_batch(&self, hashes: &[KeyHash], present: &mut [bool]) -> Result<(), BatchError> {
+        check_lengths(hashes.len(), present.len())?;
+        let ahead = Prefetch::of(self.cells.words());
+        let start = |i: usize| {
+            let query = self.query(hashes[i]);
+            if let Some(query) = &query {
+                for cell in query.cells {
+                    ahead.word(self.cells.word_of(query.first_word, cell));
+                }
+            }
+            query
+        };
+        pipelined(hashes.len(), start, |i, query| {
+            present[i] = query.is_some_and(|query| self.answer(query));
+        });
+        Ok(())
     }
 
     fn false_positive_rate(&self) -> f64 {

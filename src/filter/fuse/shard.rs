@@ -2,6 +2,7 @@
 
 use super::geometry::Geometry;
 use super::peel::{Peeler, others};
+use super::query::Query;
 use super::shards::{MAX_SHARD_KEYS, Row, prefix, salt_of};
 use crate::error::BuildError;
 use crate::hash::{KeyHash, Mixed, Salt};
@@ -62,7 +63,10 @@ impl ShardBuilder {
             let cells = peeled.then(|| self.assign(geometry, &mixed));
             hashes = mixed.into_iter().map(|mixed| KeyHash::unmix(mixed, salt)).collect();
             let Some(cells) = cells else { continue };
-            if hashes.iter().all(|hash| holds(&cells, 0, geometry, hash.mix(salt))) {
+            let proven = hashes.iter().all(|hash| {
+                Query::new(0, geometry, hash.mix(salt), self.fingerprint_bits).holds(&cells)
+            });
+            if proven {
                 let row = Row { start, attempt: attempt as u8, keys, geometry };
                 return Ok((BuiltShard { row, words: cells.into_words() }, hashes));
             }
@@ -76,34 +80,13 @@ impl ShardBuilder {
         let words = lines_for(geometry.cells().into(), bits).unwrap_or(0);
         let mut cells = Cells::new(vec![0; words as usize], bits);
         for (key, cell) in self.peeler.assignments() {
-            let Mixed { a, b } = mixed[key as usize];
-            let [second, third] = others(geometry.edge(a), cell);
-            let value = fingerprint(b, bits) ^ cells.get(0, second) ^ cells.get(0, third);
+            let query = Query::new(0, geometry, mixed[key as usize], bits);
+            let [second, third] = others(query.cells, cell);
+            let value = query.fingerprint ^ cells.get(0, second) ^ cells.get(0, third);
             cells.fill(cell, value);
         }
         cells
     }
-}
-
-/// The fingerprint of a key: the top bits of its second word.
-#[inline]
-pub(super) const fn fingerprint(word: u64, bits: u32) -> u32 {
-    (word >> (64 - bits)) as u32
-}
-
-/// Whether the cells of a key add up to its fingerprint.
-#[inline]
-pub(super) fn holds<S: AsRef<[u64]>>(
-    cells: &Cells<S>,
-    first_word: u64,
-    geometry: Geometry,
-    Mixed { a, b }: Mixed,
-) -> bool {
-    let [first, second, third] = geometry.edge(a);
-    let sum = cells.get(first_word, first)
-        ^ cells.get(first_word, second)
-        ^ cells.get(first_word, third);
-    sum == fingerprint(b, cells.bits())
 }
 
 /// Brings keys with near first cells together, by the top eight bits of the word for positions and
