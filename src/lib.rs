@@ -71,8 +71,8 @@ pub mod prelude {
     pub use crate::replay::DropReplaysExt;
     pub use crate::{
         AnyFilter, BinaryFuseFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter,
-        CuckooFilter, GrowingFilter, Insert, InsertExt, Key, KeyHash, Membership, MembershipExt, Merge,
-        PastCapacity, Remove, RemoveExt, Removed, Seed, Seen, Unlock,
+        CuckooFilter, GrowingFilter, Insert, InsertExt, Key, KeyHash, Membership, MembershipExt,
+        Merge, PastCapacity, Remove, RemoveExt, Removed, Seed, Seen, Unlock,
     };
 }
 

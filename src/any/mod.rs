@@ -6,7 +6,9 @@ pub use growing::GrowingFilter;
 
 use crate::codec::{Decode, DecodeError, Encode, Kind, Params, Section, Sections};
 use crate::error::Incompatible;
-use crate::filter::{BinaryFuseFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter};
+use crate::filter::{
+    BinaryFuseFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter,
+};
 use crate::hash::{HashError, HashIdentity, KeyHash, Salt, SecretKey, Seed};
 use crate::membership::{BatchError, Membership, Merge, Stats, Unlock};
 use crate::store::Words;

@@ -59,7 +59,11 @@ fn decode_rows(bytes: &[u8]) -> Result<Vec<Row>, DecodeError> {
         fields.reserved(4)?;
         let geometry = Geometry::new(segments, segment_log2).ok_or_else(|| {
             let found = format!("{segments} segments of 2^{segment_log2} cells");
-            invalid("layout of a shard", "1 segment or more of 2^0 to 2^18 cells, 2^32 in all", found)
+            invalid(
+                "layout of a shard",
+                "1 segment or more of 2^0 to 2^18 cells, 2^32 in all",
+                found,
+            )
         })?;
         rows.push(Row { start, attempt, keys, geometry });
     }

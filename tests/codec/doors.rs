@@ -4,7 +4,10 @@ use std::path::Path;
 
 use hapax::codec::{Artefact, DecodeError, FileError};
 use hapax::replay::{GenerationWindow, ReplayFilter};
-use hapax::{AnyFilter, BloomFilter, CountingBloomFilter, CuckooFilter, KeyHash, Membership};
+use hapax::{
+    AnyFilter, BinaryFuseFilter, BloomFilter, CountingBloomFilter, CuckooFilter, GrowingFilter,
+    KeyHash, Membership,
+};
 
 type Open = fn(&[u8]) -> Result<(), DecodeError>;
 type Ask = fn(&[u8], &[KeyHash]) -> Vec<bool>;
@@ -54,7 +57,9 @@ macro_rules! doors {
 doors!(BLOOM, BloomFilter, in place BloomFilter<&[u64]>);
 doors!(COUNTING, CountingBloomFilter, in place CountingBloomFilter<&[u64]>);
 doors!(CUCKOO, CuckooFilter, in place CuckooFilter<&[u64]>);
+doors!(FUSE, BinaryFuseFilter, in place BinaryFuseFilter<&[u64]>);
+doors!(GROWING, GrowingFilter, in place GrowingFilter<&[u64]>);
 doors!(ANY, AnyFilter, in place AnyFilter<&[u64]>);
-doors!(WINDOW, GenerationWindow<AnyFilter>);
-doors!(REPLAY, ReplayFilter<GenerationWindow<AnyFilter>>);
-doors!(REPLAY_WHOLE, ReplayFilter<AnyFilter>);
+doors!(WINDOW, GenerationWindow<GrowingFilter>);
+doors!(REPLAY, ReplayFilter<GenerationWindow<GrowingFilter>>);
+doors!(REPLAY_WHOLE, ReplayFilter<GrowingFilter>);

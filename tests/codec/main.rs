@@ -9,6 +9,7 @@
 mod atomic;
 mod doors;
 mod flips;
+mod fuse;
 mod golden;
 mod keyed;
 mod malformed;

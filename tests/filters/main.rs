@@ -6,6 +6,7 @@
 mod support;
 
 mod cases;
+mod fuse;
 mod laws;
 mod models;
 mod rates;

@@ -123,7 +123,7 @@ impl Asked {
 mod tests {
     use hapax::codec::{Artefact, Provenance};
     use hapax::prelude::*;
-    use hapax::{GrowingFilter, Digest, Seed};
+    use hapax::{Digest, GrowingFilter, Seed};
 
     use super::*;
 

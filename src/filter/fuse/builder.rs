@@ -202,7 +202,8 @@ impl FuseBuilder {
                 let Some((number, part)) = next.lock().ok().and_then(|mut next| next.next()) else {
                     return Ok(built);
                 };
-                let start = if number == 0 { 0 } else { part.first().map_or(0, |&hash| prefix(hash)) };
+                let start =
+                    if number == 0 { 0 } else { part.first().map_or(0, |&hash| prefix(hash)) };
                 built.push((number, builder.build(start, part.to_vec())?.0));
             }
         };
@@ -214,7 +215,8 @@ impl FuseBuilder {
                 let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
                 let mut all = Vec::with_capacity(parts.len());
                 for thread in threads {
-                    let built = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                    let built =
+                        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
                     all.extend(built?);
                 }
                 Ok::<_, BuildError>(all)

@@ -30,12 +30,7 @@ pub(super) struct Peeler {
 impl Peeler {
     /// Peels `keys` keys of which `edge` gives the three cells, all distinct and below `cells`.
     /// `false` if they cannot all be peeled.
-    pub(super) fn peel(
-        &mut self,
-        keys: u32,
-        cells: u32,
-        edge: impl Fn(u32) -> [u32; 3],
-    ) -> bool {
+    pub(super) fn peel(&mut self, keys: u32, cells: u32, edge: impl Fn(u32) -> [u32; 3]) -> bool {
         self.reset(cells as usize);
         let mut overflow = false;
         for key in 0..keys {

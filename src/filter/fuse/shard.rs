@@ -57,9 +57,9 @@ impl ShardBuilder {
             // The two words of a key take the place of its hash, from which they can be told.
             let mut mixed: Vec<Mixed> = hashes.into_iter().map(|hash| hash.mix(salt)).collect();
             group(&mut mixed);
-            let peeled = self.peeler.peel(keys, geometry.cells(), |key| {
-                geometry.edge(mixed[key as usize].a)
-            });
+            let peeled = self
+                .peeler
+                .peel(keys, geometry.cells(), |key| geometry.edge(mixed[key as usize].a));
             let cells = peeled.then(|| self.assign(geometry, &mixed));
             hashes = mixed.into_iter().map(|mixed| KeyHash::unmix(mixed, salt)).collect();
             let Some(cells) = cells else { continue };

@@ -119,7 +119,9 @@ fn attempts(shards: &Shards) -> Vec<u8> {
 fn every_size_is_built_within_a_few_attempts() {
     let hashes = hashes(20_000);
     let mut needed = [0u32; 64];
-    for n in (0..=2_000).chain(11_000..11_600).chain(12_250..12_400).chain((2_000..=20_000).step_by(37)) {
+    for n in
+        (0..=2_000).chain(11_000..11_600).chain(12_250..12_400).chain((2_000..=20_000).step_by(37))
+    {
         let filter = fuse(&hashes[..n], 8);
         assert_eq!(filter.stats().len, n as u64);
         for attempt in attempts(filter.table()) {
@@ -132,7 +134,8 @@ fn every_size_is_built_within_a_few_attempts() {
 
 #[test]
 fn shards_are_cut_at_the_last_prefix_that_fits() {
-    let of_prefix = |prefix: u128, i: u128| KeyHash::from_uniform(&(prefix << 112 | i).to_be_bytes());
+    let of_prefix =
+        |prefix: u128, i: u128| KeyHash::from_uniform(&(prefix << 112 | i).to_be_bytes());
     let run = |parts: &[(u128, usize)]| -> Vec<KeyHash> {
         let keys = |&(prefix, n): &(u128, usize)| (0..n as u128).map(move |i| of_prefix(prefix, i));
         parts.iter().flat_map(keys).collect()
@@ -174,7 +177,9 @@ fn options_out_of_range_are_refused() {
     }
     let error = build(builder.clone().false_positive_rate(1e-10)).unwrap_err();
     assert!(matches!(error, BuildError::RateUnreachable { .. }));
-    for (rate, bits, found) in [(0.9, None, 4), (0.01, None, 7), (0.01, Some(16), 16), (1e-9, None, 30)] {
+    for (rate, bits, found) in
+        [(0.9, None, 4), (0.01, None, 7), (0.01, Some(16), 16), (1e-9, None, 30)]
+    {
         let mut builder = builder.clone().false_positive_rate(rate);
         if let Some(bits) = bits {
             builder = builder.fingerprint_bits(bits);
