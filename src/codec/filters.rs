@@ -10,7 +10,10 @@ use crate::filter::{
 };
 use crate::hash::{HashIdentity, Salt, Seed};
 
-/// The parameter section: 64 bytes for every kind.
+/// Bytes of the parameter section, the same for every kind.
+pub(super) const PARAMS_LEN: u64 = 64;
+
+/// The parameter section.
 pub(crate) struct Params {
     pub(crate) kind: Kind,
     pub(super) settings: Settings,
@@ -29,7 +32,7 @@ impl Params {
             PastCapacity::Refuse => 0,
             PastCapacity::Degrade => 1,
         };
-        let mut out = Vec::with_capacity(64);
+        let mut out = Vec::with_capacity(PARAMS_LEN as usize);
         out.extend_from_slice(&self.kind.code().to_le_bytes());
         out.extend_from_slice(&[policy, 0]);
         out.extend_from_slice(&self.per_key.to_le_bytes());

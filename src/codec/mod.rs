@@ -28,6 +28,7 @@ mod fuse;
 mod header;
 mod provenance;
 mod reader;
+mod stream;
 mod writer;
 
 pub use artefact::{Artefact, Decode, Encode, Existing, Persist, Readers, SaveOptions, verify};
@@ -35,6 +36,7 @@ pub use atomic::remove_stale_temporaries;
 pub use error::{DecodeError, FileError, ReadError};
 pub use header::{FORMAT_VERSION, Kind};
 pub use provenance::Provenance;
+pub use stream::{FuseWriter, StreamError, StreamOptions};
 
 #[doc(hidden)]
 pub use reader::Sections;

@@ -55,14 +55,16 @@ pub const MAX_ATTEMPTS: u32 = 64;
 /// | 524,288 | 2¹³, 1.141: 100 % | 2¹², 1.133: 80 % |
 ///
 /// Segments become longer a little later, since just after each step the published ones are too
-/// long for their array: these are the sizes at which it hardly ever succeeds. And the first
-/// attempt is made in 0.005 cells a key less. Later attempts take 0.01 more for every two, and
-/// every other one halves the segment length.
+/// long for their array: these are the sizes at which it hardly ever succeeds. And the first two
+/// attempts are made in 0.005 cells a key less. Each pair of later ones takes more by 0.005, 0.01,
+/// 0.015 and so on, the second of the two with segments of half the length.
 #[must_use]
 pub fn shard_layout(n: u64, attempt: u32) -> (u32, u64) {
     let log2 = if n < 2 { 2.0 } else { ((n as f64).ln() / 3.33f64.ln() + 2.0).floor() };
-    let log2 = (log2 as u32).clamp(3, MAX_SEGMENT_LOG2) - attempt % 2;
-    let factor = size_factor(n) - 0.005 + 0.01 * f64::from(attempt / 2);
+    let halved = attempt > 1 && attempt % 2 == 1;
+    let log2 = (log2 as u32).clamp(3, MAX_SEGMENT_LOG2) - u32::from(halved);
+    let pair = f64::from(attempt / 2);
+    let factor = size_factor(n) - 0.005 + 0.005 * pair * (pair + 1.0) / 2.0;
     (log2, segments_for(n, log2, factor))
 }
 

@@ -1,6 +1,7 @@
 //! Building a filter in memory: sort, cut, build the shards in parallel, put them together.
 
 use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::sync::Mutex;
 use std::thread;
 
@@ -63,6 +64,15 @@ pub struct FuseReport {
 }
 
 impl FuseReport {
+    /// Counts what another part counted.
+    pub(crate) fn merge(&mut self, part: &Self) {
+        self.keys += part.keys;
+        self.duplicates += part.duplicates;
+        self.set_digest = self.set_digest.wrapping_add(part.set_digest);
+        self.shards += part.shards;
+        self.largest_shard = self.largest_shard.max(part.largest_shard);
+    }
+
     /// Counts the distinct keys of a shard.
     pub(crate) fn add(&mut self, hashes: &[KeyHash]) {
         self.keys += hashes.len() as u64;
@@ -207,21 +217,17 @@ impl FuseBuilder {
                 built.push((number, builder.build(start, part.to_vec())?.0));
             }
         };
-        let threads = self.planned_threads().min(parts.len());
-        let mut built = if threads < 2 {
-            work()?
-        } else {
-            thread::scope(|scope| {
-                let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-                let mut all = Vec::with_capacity(parts.len());
-                for thread in threads {
-                    let built =
-                        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                    all.extend(built?);
-                }
-                Ok::<_, BuildError>(all)
-            })?
-        };
+        let helpers = self.planned_threads().min(parts.len()).saturating_sub(1);
+        let mut built = thread::scope(|scope| {
+            // Where a thread cannot be had, the others do its work.
+            let spawn = || thread::Builder::new().spawn_scoped(scope, work).ok();
+            let helpers: Vec<_> = (0..helpers).filter_map(|_| spawn()).collect();
+            let mut built = work()?;
+            for helper in helpers {
+                built.extend(helper.join().unwrap_or_else(|panic| resume_unwind(panic))?);
+            }
+            Ok::<_, BuildError>(built)
+        })?;
         built.sort_unstable_by_key(|&(number, _)| number);
         Ok(built.into_iter().map(|(_, shard)| shard).collect())
     }
