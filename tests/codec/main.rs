@@ -18,3 +18,4 @@ mod reseal;
 mod samples;
 #[cfg(feature = "serde")]
 mod serde;
+mod stream;
