@@ -63,7 +63,7 @@ pub use membership::{
 };
 #[cfg(feature = "screen")]
 pub use screen::{Screen, Verdict};
-pub use store::Words;
+pub use store::{Mapped, Words};
 
 /// The traits and types that most programs need.
 pub mod prelude {

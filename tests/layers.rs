@@ -21,7 +21,7 @@ const LAYERS: [(&str, &[&str]); 12] = [
     // filters
     ("filter", &["membership", "hash", "store", "simd", "math", "error"]),
     // file
-    ("codec", &["filter", "membership", "hash", "store", "error"]),
+    ("codec", &["filter", "membership", "hash", "store", "simd", "error"]),
     ("any", &["codec", "filter", "membership", "hash", "store", "error"]),
     ("serde", &["any", "codec", "filter", "replay", "store"]),
     // products

@@ -31,7 +31,9 @@ mod reader;
 mod stream;
 mod writer;
 
-pub use artefact::{Artefact, Decode, Encode, Existing, Persist, Readers, SaveOptions, verify};
+pub use artefact::{
+    Artefact, Decode, Encode, Existing, Persist, Readers, SaveOptions, verify, verify_path,
+};
 pub use atomic::remove_stale_temporaries;
 pub use error::{DecodeError, FileError, ReadError};
 pub use header::{FORMAT_VERSION, Kind};

@@ -52,7 +52,7 @@ pub const MAX_ATTEMPTS: u32 = 64;
 /// | 12,340 | 2¹⁰, 1.245: 6 % | 2⁹, 1.245: 96 % |
 /// | 37,440 | 2¹¹, 1.203: 5 % | 2¹⁰, 1.203: 98 % |
 /// | 100,000 | 2¹¹, 1.188: 100 % | 2¹¹, 1.167: 100 % |
-/// | 524,288 | 2¹³, 1.141: 100 % | 2¹², 1.133: 80 % |
+/// | 524,288 | 2¹³, 1.141: 100 % | 2¹², 1.133: 88 % |
 ///
 /// Segments become longer a little later, since just after each step the published ones are too
 /// long for their array: these are the sizes at which it hardly ever succeeds. And the first two

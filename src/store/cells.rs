@@ -55,17 +55,20 @@ impl<S: AsRef<[u64]>> Cells<S> {
         (first_word + u64::from(cell) * u64::from(self.bits) / 64) as usize
     }
 
-    /// A cell of the array that begins at `first_word`. Past the end it reads as 0.
+    /// The xor of some cells of the array that begins at `first_word`. Past the end they read as 0.
     #[inline]
-    pub(crate) fn get(&self, first_word: u64, cell: u32) -> u32 {
+    pub(crate) fn xor<const N: usize>(&self, first_word: u64, cells: [u32; N]) -> u32 {
         let words = self.words();
-        let word = self.word_of(first_word, cell);
-        let shift = (u64::from(cell) * u64::from(self.bits) % 64) as u32;
-        let mut packed = words.get(word).copied().unwrap_or(0) >> shift;
-        if shift + self.bits > 64 {
-            packed |= words.get(word + 1).copied().unwrap_or(0) << (64 - shift);
+        let mut sum = 0;
+        for cell in cells {
+            let word = self.word_of(first_word, cell);
+            let shift = (u64::from(cell) * u64::from(self.bits) % 64) as u32;
+            sum ^= words.get(word).copied().unwrap_or(0) >> shift;
+            if shift + self.bits > 64 {
+                sum ^= words.get(word + 1).copied().unwrap_or(0) << (64 - shift);
+            }
         }
-        (packed & self.mask()) as u32
+        (sum & self.mask()) as u32
     }
 
     /// Whether every bit from the end of the last cell of an array to the end of its words is 0.
@@ -115,11 +118,11 @@ mod tests {
             let value = |cell: u32| cell.wrapping_mul(0x9e37_79b9) >> (32 - bits);
             let mut array = Cells::new(vec![0; lines_for(cells, bits).unwrap() as usize], bits);
             for cell in (0..cells as u32).rev() {
-                assert_eq!(array.get(0, cell), 0);
+                assert_eq!(array.xor(0, [cell]), 0);
                 array.fill(cell, value(cell));
             }
             for cell in 0..cells as u32 {
-                assert_eq!(array.get(0, cell), value(cell), "{bits} bits, cell {cell}");
+                assert_eq!(array.xor(0, [cell]), value(cell), "{bits} bits, cell {cell}");
             }
             let words = array.words().len() as u64;
             assert!(array.padding_is_clear(0, cells as u32, words), "{bits} bits");
@@ -129,7 +132,7 @@ mod tests {
             let end = cells * u64::from(bits);
             moved[8 + (end / 64) as usize] |= 1 << (end % 64);
             let moved = Cells::new(moved, bits);
-            assert_eq!(moved.get(8, 130), value(130));
+            assert_eq!(moved.xor(8, [130]), value(130));
             assert!(!moved.padding_is_clear(8, cells as u32, words), "{bits} bits");
         }
     }

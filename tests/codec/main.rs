@@ -13,6 +13,7 @@ mod fuse;
 mod golden;
 mod keyed;
 mod malformed;
+mod mapped;
 mod parameters;
 mod reseal;
 mod samples;

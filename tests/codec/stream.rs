@@ -160,7 +160,7 @@ fn keys_of_few_prefixes_are_cut_where_they_are() {
         KeyHash::from_uniform(&bytes)
     };
     let keys = sorted(1_300_000);
-    for (prefixes, shards) in [(1, 1), (2, 2), (7, 3)] {
+    for (prefixes, shards) in [(1, 1), (2, 2), (7, 4)] {
         let mut keys: Vec<_> = keys.iter().map(|key| corner(key, prefixes)).collect();
         keys.sort_unstable();
         assert_eq!(expected(&keys).1.shards, shards, "{prefixes} prefixes");

@@ -44,8 +44,8 @@ const OTHER_MEMORY: u64 = 4 << 20;
 /// Bytes of a shard that is being filled.
 const FILLING_BYTES: u64 = (SHARD_KEYS * size_of::<KeyHash>()) as u64;
 
-/// Bytes of a shard that is being built: its keys, nine for each of 1.15 cells a key, and the cells.
-const BUILDING_BYTES: u64 = FILLING_BYTES + (SHARD_KEYS * (9 + 4) * 115 / 100) as u64;
+/// Bytes of a shard that is being built: its keys, eight for each of 1.15 cells a key, and the cells.
+const BUILDING_BYTES: u64 = FILLING_BYTES + (SHARD_KEYS * (8 + 4) * 115 / 100) as u64;
 
 /// How a filter is written while its keys stream by.
 #[derive(Clone, Debug)]

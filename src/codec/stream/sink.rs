@@ -79,14 +79,13 @@ impl Sink {
     /// Writes the next shard; `false` if all are written.
     fn take(&mut self) -> Result<bool, StreamError> {
         let Some(done) = self.workers.take() else { return Ok(false) };
-        let Done { shard, report, mut memory } = done?;
+        let Done { shard, report, memory } = done?;
         let bytes = word_bytes(&shard.words);
         self.draft.file().write_all(&bytes).map_err(|error| self.draft.error(error))?;
         self.checksum.update(&bytes);
         self.body_len += bytes.len() as u64;
         self.rows.push(shard.row);
         self.report.merge(&report);
-        memory.clear();
         self.spare.push(memory);
         Ok(true)
     }

@@ -43,6 +43,7 @@ pub use builder::{FuseBuild, FuseBuilder, FuseReport};
 
 pub(crate) use geometry::Geometry;
 pub(crate) use shard::{BuiltShard, ShardBuilder};
+use shards::Shard;
 pub(crate) use shards::{Row, SHARD_KEYS, Shards, cut, prefix};
 
 use self::query::Query;
@@ -118,8 +119,8 @@ impl<S: AsRef<[u64]>> BinaryFuseFilter<S> {
     /// What a key asks; `None` if the filter has no keys.
     #[inline]
     fn query(&self, hash: KeyHash) -> Option<Query> {
-        let (shard, salt) = self.shards.locate(hash)?;
-        Some(Query::new(shard.first_word, shard.row.geometry, hash.mix(salt), self.cells.bits()))
+        let Shard { row, first_word, salt } = self.shards.locate(hash)?;
+        Some(Query::new(*first_word, row.geometry, hash.mix(*salt), self.cells.bits()))
     }
 
     #[inline]

@@ -5,7 +5,7 @@ use crate::hash::Mixed;
 use crate::store::Cells;
 
 /// Three cells, and the fingerprint that they must add up to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Query {
     pub(super) first_word: u64,
     pub(super) cells: [u32; 3],
@@ -29,7 +29,6 @@ impl Query {
     /// Whether the cells add up.
     #[inline]
     pub(super) fn holds<S: AsRef<[u64]>>(self, cells: &Cells<S>) -> bool {
-        let [first, second, third] = self.cells.map(|cell| cells.get(self.first_word, cell));
-        first ^ second ^ third == self.fingerprint
+        cells.xor(self.first_word, self.cells) == self.fingerprint
     }
 }

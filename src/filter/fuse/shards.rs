@@ -8,16 +8,13 @@ use crate::store::lines_for;
 
 /// Keys of a shard; a shard is closed at the last prefix that does not take it over this.
 ///
-/// The array of a shard and what building it takes (10 bytes a cell and 16 a key) are 14 MB: within
+/// The array of a shard and what building it takes (8 bytes a cell and 16 a key) are 14 MB: within
 /// reach of a cache, and small enough to build several at a time in little memory. Larger shards
 /// would save 0.7 % of the cells at most.
 pub(crate) const SHARD_KEYS: usize = 1 << 19;
 
 /// Prefixes by which shards are cut: the first 16 bits of a key hash.
 pub(crate) const PREFIXES: usize = 1 << 16;
-
-/// Keys that one prefix may have. Uniform keys reach it at 10¹³ of them.
-pub(crate) const MAX_SHARD_KEYS: usize = 1 << 28;
 
 /// The first 16 bits.
 #[inline]
@@ -47,6 +44,7 @@ pub(crate) const fn salt_of(salt: Salt, attempt: u32) -> Salt {
 pub(crate) struct Shard {
     pub(crate) row: Row,
     pub(crate) first_word: u64,
+    pub(crate) salt: Salt,
 }
 
 /// All shards in order.
@@ -55,8 +53,6 @@ pub(crate) struct Shards {
     shards: Vec<Shard>,
     /// Shard of each prefix; empty if there is only one shard.
     index: Vec<u16>,
-    /// Salts of the attempts, by number.
-    salts: Vec<Salt>,
     fingerprint_bits: u32,
     keys: u64,
     words: u64,
@@ -100,14 +96,12 @@ impl Shards {
                 format_args!("1 to {cells}, its cells"),
                 of_shard,
             )?;
-            shards.push(Shard { row, first_word: words });
+            shards.push(Shard { row, first_word: words, salt: salt_of(salt, attempt.into()) });
             // 2¹⁶ shards of 2³² cells of 32 bits at most: no sum overflows.
             words += lines_for(cells.into(), fingerprint_bits).unwrap_or(0);
             keys += u64::from(of_shard);
         }
-        let attempts = rows.iter().map(|row| u32::from(row.attempt) + 1).max().unwrap_or(0);
-        let salts = (0..attempts).map(|attempt| salt_of(salt, attempt)).collect();
-        let mut table = Self { shards, index: Vec::new(), salts, fingerprint_bits, keys, words };
+        let mut table = Self { shards, index: Vec::new(), fingerprint_bits, keys, words };
         table.fill_index();
         Ok(table)
     }
@@ -124,13 +118,11 @@ impl Shards {
         }
     }
 
-    /// The shard that a key would be in, with the key's words there; `None` if there are no keys.
+    /// The shard that a key would be in; `None` if there are no keys.
     #[inline]
-    pub(crate) fn locate(&self, hash: KeyHash) -> Option<(Shard, Salt)> {
+    pub(crate) fn locate(&self, hash: KeyHash) -> Option<&Shard> {
         let number = self.index.get(usize::from(prefix(hash))).copied().unwrap_or(0);
-        let shard = *self.shards.get(usize::from(number))?;
-        let salt = *self.salts.get(usize::from(shard.row.attempt))?;
-        Some((shard, salt))
+        self.shards.get(usize::from(number))
     }
 
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &Shard> {

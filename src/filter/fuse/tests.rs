@@ -27,19 +27,19 @@ fn published(keys: &[u64], seed: u64, bits: u32) -> Option<(Geometry, Vec<u64>)>
         word ^ word >> 33
     };
     let mut peeler = Peeler::default();
-    if !peeler.peel(n as u32, geometry.cells(), |key| geometry.edge(word(key))) {
+    if !peeler.peel(n as u32, geometry.cells(), |key| geometry.edge(word(key)), |_| {}) {
         return None;
     }
     let words = lines_for(geometry.cells().into(), bits).unwrap();
     let mut cells = Cells::new(vec![0; words as usize], bits);
-    for (key, cell) in peeler.assignments() {
-        let word = word(key);
+    for &cell in peeler.peeled() {
+        let word = word(peeler.key_of(cell));
         let [second, third] = others(geometry.edge(word), cell);
-        let value = (word ^ word >> 32) as u32 ^ cells.get(0, second) ^ cells.get(0, third);
+        let value = (word ^ word >> 32) as u32 ^ cells.xor(0, [second, third]);
         cells.fill(cell, value);
     }
     for key in 0..n as u32 {
-        let sum = geometry.edge(word(key)).iter().fold(0, |sum, &cell| sum ^ cells.get(0, cell));
+        let sum = cells.xor(0, geometry.edge(word(key)));
         let mask = u32::MAX >> (32 - bits);
         assert_eq!(sum, (word(key) ^ word(key) >> 32) as u32 & mask);
     }
