@@ -16,7 +16,7 @@ use hapax::{BinaryFuseFilter, KeyHash, Membership, Seed};
 fn key(index: u64, n: u64) -> Result<KeyHash, Box<dyn Error>> {
     let noise = Seed::default().hash(&index)?;
     let gap = u64::MAX / n;
-    let first = gap * index + (u128::from(noise.hi()) * u128::from(gap) >> 64) as u64;
+    let first = gap * index + ((u128::from(noise.hi()) * u128::from(gap)) >> 64) as u64;
     let bytes = (u128::from(first) << 64 | u128::from(noise.lo())).to_be_bytes();
     Ok(KeyHash::from_uniform(&bytes))
 }
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let unsorted = std::env::args().nth(4).is_some_and(|order| order == "unsorted");
     let memory = std::env::args().nth(5).map_or(Ok(256), |text| text.parse::<u64>())? << 20;
     // An odd step that has no factor in common with the number of keys visits each of them once.
-    let step = if unsorted { 0x9e37_79b9_7f4a_7c15 % keys | 1 } else { 1 };
+    let step = if unsorted { (0x9e37_79b9_7f4a_7c15 % keys) | 1 } else { 1 };
     let step = (step..).step_by(2).find(|&step| gcd(step, keys) == 1).unwrap_or(1);
 
     let folder = tempfile::tempdir_in(".")?;
@@ -77,7 +77,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let (Some(before), Some(after)) = (cpu, cpu_time()) {
         println!(
             "CPU {:.1} ns a key without making them",
-            per_key((after - before).saturating_sub(made))
+            per_key(after.saturating_sub(before).saturating_sub(made))
         );
     }
     let len = fs::metadata(&path)?.len();

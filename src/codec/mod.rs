@@ -38,7 +38,7 @@ pub use atomic::remove_stale_temporaries;
 pub use error::{DecodeError, FileError, ReadError};
 pub use header::{FORMAT_VERSION, Kind};
 pub use provenance::Provenance;
-pub use stream::{FuseWriter, StreamError, StreamOptions};
+pub use stream::{FuseWriter, Order, StreamError, StreamOptions};
 
 #[doc(hidden)]
 pub use reader::Sections;

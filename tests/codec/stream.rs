@@ -5,7 +5,8 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use hapax::codec::{
-    Artefact, Existing, FileError, FuseWriter, Provenance, SaveOptions, StreamError, StreamOptions,
+    Artefact, Existing, FileError, FuseWriter, Order, Provenance, SaveOptions, StreamError,
+    StreamOptions,
 };
 use hapax::{
     BinaryFuseFilter, BuildError, Digest, FuseBuilder, FuseReport, KeyHash, Membership, Seed,
@@ -44,7 +45,7 @@ impl Folders {
 
     fn options(&self, memory: u64) -> StreamOptions {
         let save = SaveOptions { existing: Existing::Replace, ..SaveOptions::default() };
-        StreamOptions { save, memory, folder: self.1.path().to_owned() }
+        StreamOptions { save, memory, folder: self.1.path().to_owned(), ..StreamOptions::default() }
     }
 
     fn write(
@@ -196,8 +197,17 @@ fn a_key_of_a_shard_already_built_is_an_error_and_leaves_nothing() {
     let folders = Folders::new();
     let error = folders.write(&keys, 2, LARGE).unwrap_err();
     assert!(matches!(error, StreamError::Disorder { keys: 1_299_999 }), "{error}");
-    assert!(error.to_string().contains("not sorted"), "{error}");
+    assert!(error.to_string().contains("Order::Unsorted"), "{error}");
     folders.assert_empty();
+
+    let options = StreamOptions { order: Order::Unsorted, ..folders.options(SMALL) };
+    let mut writer = FuseWriter::create(folders.path(), &builder(2), &options).unwrap();
+    keys.iter().try_for_each(|&key| writer.push(key)).unwrap();
+    let provenance = Provenance { name: "streamed".into(), rows_read: 7, ..Default::default() };
+    let report = writer.finish(provenance).unwrap();
+    let (file, expected) = expected(&keys);
+    assert_eq!(report, expected);
+    assert!(fs::read(folders.path()).unwrap() == file);
 }
 
 #[test]

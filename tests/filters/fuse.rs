@@ -4,7 +4,9 @@
 use std::num::NonZero;
 
 use hapax::codec::{Artefact, Provenance};
-use hapax::{BinaryFuseFilter, FuseBuild, FuseBuilder, KeyHash, Membership, Salt, Seed};
+use hapax::{
+    BinaryFuseFilter, FuseBuild, FuseBuilder, FuseReport, KeyHash, Membership, Salt, Seed,
+};
 
 use crate::support::Shape;
 use crate::support::keys::{scramble, shuffled};
@@ -47,7 +49,7 @@ fn an_empty_filter_says_no() {
     let FuseBuild { filter, report } = builder(8).build_from([]).unwrap();
     let strangers: Vec<_> = Shape::Random.members(1_000).collect();
     assert!(answers(&filter, &strangers).iter().all(|&yes| !yes));
-    assert_eq!(report, Default::default());
+    assert_eq!(report, FuseReport::default());
     assert_eq!((filter.shards(), filter.stats().bit_len), (0, 0));
     assert!(filter.false_positive_rate().abs() < f64::MIN_POSITIVE);
 }

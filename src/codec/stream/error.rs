@@ -22,7 +22,8 @@ pub enum StreamError {
         /// What the system said.
         source: io::Error,
     },
-    /// The keys came sorted, and then one that belongs to a part already built.
+    /// The keys came sorted, and then one that belongs to a part already built. With
+    /// [`Order::Unsorted`](super::Order::Unsorted) they can come again.
     Disorder {
         /// Keys taken before it, without those repeated.
         keys: u64,
@@ -61,7 +62,7 @@ impl fmt::Display for StreamError {
             Self::Disorder { keys } => write!(
                 f,
                 "{keys} keys came sorted, and the next one belongs before them, where the filter is \
-                 already built: start again and say that the keys are not sorted"
+                 already built: start again with Order::Unsorted, or sort the list"
             ),
         }
     }

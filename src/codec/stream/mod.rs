@@ -47,6 +47,10 @@ const FILLING_BYTES: u64 = (SHARD_KEYS * size_of::<KeyHash>()) as u64;
 /// Bytes of a shard that is being built: its keys, eight for each of 1.15 cells a key, and the cells.
 const BUILDING_BYTES: u64 = FILLING_BYTES + (SHARD_KEYS * (8 + 4) * 115 / 100) as u64;
 
+/// Bytes of a key in a shard that is larger than others: built, and in the next one's place while that
+/// is filled.
+const CROWDED_KEY_BYTES: u64 = 16 + BUILDING_BYTES.div_ceil(SHARD_KEYS as u64);
+
 /// How a filter is written while its keys stream by.
 #[derive(Clone, Debug)]
 pub struct StreamOptions {
@@ -55,6 +59,8 @@ pub struct StreamOptions {
     /// Bytes to work in, 32 MiB at least; 256 MiB by default. Fewer threads build if it is too
     /// little for all of them. Unsorted keys are sorted by runs of this size.
     pub memory: u64,
+    /// What is known of the order of the keys.
+    pub order: Order,
     /// Folder for the temporary file of unsorted keys, 16 bytes a key, if they do not fit the
     /// memory. The system's by default. The file has no name where the system allows it, and
     /// vanishes with the process.
@@ -63,8 +69,25 @@ pub struct StreamOptions {
 
 impl Default for StreamOptions {
     fn default() -> Self {
-        Self { save: SaveOptions::default(), memory: 256 << 20, folder: std::env::temp_dir() }
+        Self {
+            save: SaveOptions::default(),
+            memory: 256 << 20,
+            order: Order::default(),
+            folder: std::env::temp_dir(),
+        }
     }
+}
+
+/// What is known of the order of keys that stream by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Order {
+    /// Nothing: it is seen from the first half million keys. If these are sorted, all must be, or
+    /// [`StreamError::Disorder`] says that they are not. The default.
+    #[default]
+    Detected,
+    /// They may come in any order, however the first ones come.
+    Unsorted,
 }
 
 /// Writes a [`BinaryFuseFilter`](crate::BinaryFuseFilter) to a file while its keys stream by, in any
@@ -130,7 +153,7 @@ impl FuseWriter {
         builder: &FuseBuilder,
         options: &StreamOptions,
     ) -> Result<Self, StreamError> {
-        let StreamOptions { save, memory, folder } = options;
+        let StreamOptions { save, memory, order, folder } = options;
         let fingerprint_bits = builder.planned_bits()?;
         if *memory < MIN_MEMORY {
             return Err(StreamError::Build(BuildError::Option {
@@ -145,15 +168,19 @@ impl FuseWriter {
         let left = left.saturating_sub(BUILDING_BYTES * threads as u64);
         let run_keys = (left as usize / size_of::<KeyHash>()).max(SHARD_KEYS + 1);
         let draft = Draft::create(path.as_ref(), *save)?;
+        let (runs, full_at) = match order {
+            Order::Detected => (None, SHARD_KEYS + 1),
+            Order::Unsorted => (Some(Runs::new(folder)), run_keys),
+        };
         Ok(Self {
             sink: Sink::new(draft, builder, fingerprint_bits, threads)?,
             open: Vec::new(),
             in_order: true,
             last: None,
-            full_at: SHARD_KEYS + 1,
+            full_at,
             closed: None,
             before: 0,
-            runs: None,
+            runs,
             run_keys,
             memory: *memory,
             folder: folder.clone(),
@@ -238,19 +265,17 @@ impl FuseWriter {
             return Ok(());
         }
         self.sort();
-        match cut(&self.open) {
-            Some(end) => self.close(end),
-            None => {
-                // Repeated keys went, or one prefix has more keys than a shard.
-                self.full_at = (SHARD_KEYS + 1).max(self.open.len() + self.open.len() / 8);
-                let most = self.memory / 2 / BUILDING_BYTES.div_ceil(SHARD_KEYS as u64);
-                let keys = self.open.len() as u64;
-                if keys > most.max(2 * SHARD_KEYS as u64) {
-                    return Err(BuildError::NotUniform { keys, max: most }.into());
-                }
-                Ok(())
-            }
+        if let Some(end) = cut(&self.open) {
+            return self.close(end);
         }
+        // Repeated keys went, or one prefix has more keys than a shard.
+        let keys = self.open.len();
+        self.full_at = (SHARD_KEYS + 1).max(keys + keys / 8);
+        let most = ((self.memory - OTHER_MEMORY) / CROWDED_KEY_BYTES).max(2 * SHARD_KEYS as u64);
+        if keys as u64 > most {
+            return Err(BuildError::NotUniform { keys: keys as u64, max: most }.into());
+        }
+        Ok(())
     }
 
     /// Gives the first keys of the open shard away to be built, and opens the next with the rest.

@@ -104,8 +104,8 @@ impl ShardBuilder {
 }
 
 /// Brings keys with near first cells together, by the top eight bits of the word for positions and
-/// in place (an American flag sort of one digit: P. McIlroy, K. Bostic, M. D. McIlroy, *Engineering
-/// radix sort*, 1993). Peeling then works its way along the array rather than all over it.
+/// in place (an American flag sort of one digit: `McIlroy`, Bostic, `McIlroy`, *Engineering radix
+/// sort*, 1993). Peeling then works its way along the array rather than all over it.
 fn group(mixed: &mut [Mixed]) {
     const DIGITS: usize = 256;
     let digit = |mixed: &Mixed| (mixed.a >> 56) as usize;

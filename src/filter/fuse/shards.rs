@@ -50,7 +50,7 @@ pub(crate) struct Shard {
 /// All shards in order.
 #[derive(Clone, Debug)]
 pub(crate) struct Shards {
-    shards: Vec<Shard>,
+    in_order: Vec<Shard>,
     /// Shard of each prefix; empty if there is only one shard.
     index: Vec<u16>,
     fingerprint_bits: u32,
@@ -101,18 +101,18 @@ impl Shards {
             words += lines_for(cells.into(), fingerprint_bits).unwrap_or(0);
             keys += u64::from(of_shard);
         }
-        let mut table = Self { shards, index: Vec::new(), fingerprint_bits, keys, words };
+        let mut table = Self { in_order: shards, index: Vec::new(), fingerprint_bits, keys, words };
         table.fill_index();
         Ok(table)
     }
 
     fn fill_index(&mut self) {
-        if self.shards.len() < 2 {
+        if self.in_order.len() < 2 {
             return;
         }
         self.index.reserve_exact(PREFIXES);
-        for (number, _) in self.shards.iter().enumerate() {
-            let next = self.shards.get(number + 1);
+        for (number, _) in self.in_order.iter().enumerate() {
+            let next = self.in_order.get(number + 1);
             let end = next.map_or(PREFIXES, |next| usize::from(next.row.start));
             self.index.resize(end, number as u16);
         }
@@ -122,11 +122,11 @@ impl Shards {
     #[inline]
     pub(crate) fn locate(&self, hash: KeyHash) -> Option<&Shard> {
         let number = self.index.get(usize::from(prefix(hash))).copied().unwrap_or(0);
-        self.shards.get(usize::from(number))
+        self.in_order.get(usize::from(number))
     }
 
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &Shard> {
-        self.shards.iter()
+        self.in_order.iter()
     }
 
     /// Distinct keys of all shards.
@@ -141,7 +141,7 @@ impl Shards {
 
     /// Cells of all arrays.
     pub(crate) fn cells(&self) -> u64 {
-        self.shards.iter().map(|shard| u64::from(shard.row.geometry.cells())).sum()
+        self.in_order.iter().map(|shard| u64::from(shard.row.geometry.cells())).sum()
     }
 
     pub(crate) const fn fingerprint_bits(&self) -> u32 {
