@@ -17,8 +17,11 @@ import xxhash
 MASK = (1 << 64) - 1
 M1, M2, M3 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 PROBE = 0xD1342543DE82EF95
+LANES = [
+    0x6A09E667, 0xBB67AE85, 0x3C6EF373, 0xA54FF53B, 0x510E527F, 0x9B05688D, 0x1F83D9AB, 0x5BE0CD19,
+]
 XXH3, UNIFORM, SIPHASH = 1, 2, 3
-BLOOM, COUNTING, CUCKOO, FUSE, WINDOW, REPLAY = 1, 2, 3, 5, 64, 65
+BLOOM, COUNTING, CUCKOO, BLOCKED, FUSE, WORD, WINDOW, REPLAY = 1, 2, 3, 4, 5, 6, 64, 65
 PARAMS, BODY, PROVENANCE, WINDOW_STATE, COUNTS, SHARDS = 1, 2, 3, 4, 5, 6
 
 
@@ -113,7 +116,7 @@ class Filter:
         (self.kind, self.policy, reserved_1, self.per_key, self.counter_bits, reserved_2, self.salt,
          self.capacity, self.len, self.first, self.second, reserved_3) = struct.unpack("<HBBIIIQQQQQQ", params)
         need((reserved_1, reserved_2, reserved_3) == (0, 0, 0), "reserved bytes in the params")
-        need(self.kind in (BLOOM, COUNTING, CUCKOO, FUSE), "kind of filter")
+        need(self.kind in (BLOOM, COUNTING, CUCKOO, BLOCKED, FUSE, WORD), "kind of filter")
         need((self.kind == FUSE) == (shards is not None), "sections of this kind")
         need(self.policy in (0, 1), "policy")
         need(self.capacity >= 1, "capacity")
@@ -129,8 +132,9 @@ class Filter:
             self.check_array()
 
     def check_array(self):
-        need(1 <= self.per_key <= 64, "probes")
+        need(1 <= self.per_key <= {WORD: 10, BLOCKED: 24}.get(self.kind, 64), "probes")
         need(self.size >= 8, "length of the body")
+        need(self.kind != BLOCKED or self.size % 64 == 0, "length of the body")
         if self.kind == COUNTING:
             need(self.counter_bits in (4, 8), "counter bits")
         self.cell_bits = self.counter_bits or 1
@@ -211,12 +215,36 @@ class Filter:
                 r |= 1
             second = (r - first) % self.first
             return fingerprint in self.bucket(first) + self.bucket(second)
-        x = a
-        for _ in range(self.per_key):
-            if self.cell(reduce(x, self.cells)) == 0:
+        if self.kind == WORD:
+            word = self.bits >> 64 * reduce(a, self.size // 8)
+            x, chosen = b, set()
+            for last in range(64 - self.per_key, 64):
+                bit, x = reduce(x, last + 1), x * (last + 1) & MASK
+                chosen.add(last if bit in chosen else bit)
+            return all(word >> bit & 1 for bit in chosen)
+        if self.kind == BLOCKED:
+            line = self.bits >> 512 * reduce(a, self.size // 64)
+            return all(line >> p & 1 for p in self.places(b))
+        for i in range(self.per_key):
+            word = a if i % 2 == 0 else a >> 32 | a << 32 & MASK
+            if self.cell(reduce(word, self.cells)) == 0:
                 return False
-            x = (x * PROBE + b) & MASK
+            if i % 2 == 1:
+                a, b = b, (a * PROBE + b) & MASK
         return True
+
+    def places(self, b):
+        remixed = b * M1 & MASK
+        words = [b & 0xffffffff, b >> 32, remixed >> 16 & 0xffffffff]
+        full, lanes = divmod(self.per_key, 8)
+        sets = [s for s in range(256) if s.bit_count() == lanes]
+        choice = (b if full == 0 else remixed) >> 48
+        chosen = sets[choice * len(sets) >> 16]
+        for i in range(full + (lanes > 0)):
+            for lane in range(8):
+                if i < full or chosen >> lane & 1:
+                    product = words[i] * LANES[lane] & 0xffffffff
+                    yield 256 * (product >> 31) + 32 * lane + (product >> 26 & 31)
 
 
 # --- 1. Layout, 2. Sections, 3. What a reader must do -----------------------------------------------
@@ -233,7 +261,7 @@ class File:
         need(version <= 1, "newer version")
         need(xxhash.xxh3_64_intdigest(data[:56]) == checksum, "checksum of the header")
         need(version == 1, "version 0")
-        need(self.kind in (BLOOM, COUNTING, CUCKOO, FUSE, WINDOW, REPLAY), "kind")
+        need(self.kind in (BLOOM, COUNTING, CUCKOO, BLOCKED, FUSE, WORD, WINDOW, REPLAY), "kind")
         need(1 <= count <= 64, "number of sections")
         need(reserved_1 == bytes(6) and reserved_2 == 0, "reserved bytes in the header")
         need(self.function in (XXH3, UNIFORM, SIPHASH), "hash function")

@@ -49,17 +49,19 @@ pub mod screen;
 mod serde;
 mod simd;
 mod store;
+mod sync;
 
 pub use any::{AnyFilter, GrowingFilter};
 pub use error::{BuildError, Full, FullReason, Incompatible};
 pub use filter::{
     BinaryFuseFilter, BlockedBloomFilter, BloomFilter, Builder, CountingBloomFilter, CuckooFilter,
-    FuseBuild, FuseBuilder, FuseReport, PastCapacity, Plan, Shape,
+    FuseBuild, FuseBuilder, FuseReport, PastCapacity, Plan, Shape, SharedBloomFilter,
+    WordBloomFilter,
 };
 pub use hash::{Digest, HashError, HashIdentity, Key, KeyHash, KeyId, Salt, SecretKey, Seed};
 pub use membership::{
     BatchError, Insert, InsertError, InsertExt, Membership, MembershipExt, Merge, Remove,
-    RemoveExt, Removed, Restart, Seen, Stats, Unlock,
+    RemoveExt, Removed, Restart, Seen, SharedInsert, SharedInsertExt, Stats, Unlock,
 };
 #[cfg(feature = "screen")]
 pub use screen::{Screen, Verdict};
@@ -72,7 +74,8 @@ pub mod prelude {
     pub use crate::{
         AnyFilter, BinaryFuseFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter,
         CuckooFilter, GrowingFilter, Insert, InsertExt, Key, KeyHash, Membership, MembershipExt,
-        Merge, PastCapacity, Remove, RemoveExt, Removed, Seed, Seen, Unlock,
+        Merge, PastCapacity, Remove, RemoveExt, Removed, Seed, Seen, SharedBloomFilter,
+        SharedInsert, SharedInsertExt, Unlock, WordBloomFilter,
     };
 }
 

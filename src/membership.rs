@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`Membership`] | a member is never denied; a stranger is admitted at the stated rate |
 //! | [`Insert`] | says of each key whether it was *never* seen (certain) or *maybe* (not certain) |
+//! | [`SharedInsert`] | the same from many threads at once: of one key exactly one insert is the first |
 //! | [`Remove`] | takes back what was inserted, and only that |
 //! | [`Merge`] | the union of filters built alike |
 //! | [`Restart`] | emptied and used again under another salt |
@@ -106,6 +107,27 @@ pub trait Insert: Membership {
         }
         Ok(())
     }
+}
+
+/// Filters that many threads fill at once, by a shared reference.
+///
+/// Of any number of threads that insert the same key at the same time **exactly one** is told
+/// [`Seen::Never`]: whoever passes on what is new passes each key on once. The exceptions are those
+/// of every filter, and go to the safe side for the promise of uniqueness: no thread is told so if
+/// the key is a false positive, or if the filter refuses.
+///
+/// What the thread that was told `Never` did before its insert is visible to every thread that is
+/// told [`Seen::Maybe`] on account of it.
+pub trait SharedInsert: Membership + Sync {
+    /// Adds the key of this hash and says whether it was there before.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`] if the key cannot be added within what was promised. The capacity is never
+    /// exceeded; within as many keys of it as there are threads an insert may be refused although
+    /// another one, which held the last place for a moment, gives it back. A refused insert leaves
+    /// the filter unchanged.
+    fn insert_shared_hash(&self, hash: KeyHash) -> Result<Seen, Full>;
 }
 
 /// Filters that can be emptied and used again, as the generations of a window are.
@@ -328,8 +350,8 @@ pub trait MembershipExt: Membership {
     /// ```
     fn contains_keys<K: Key>(&self, keys: &[K], present: &mut [bool]) -> Result<(), BatchError> {
         check_lengths(keys.len(), present.len())?;
+        let mut hashes = [NO_HASH; HASHED_AT_ONCE];
         for (keys, present) in keys.chunks(HASHED_AT_ONCE).zip(present.chunks_mut(HASHED_AT_ONCE)) {
-            let mut hashes = [NO_HASH; HASHED_AT_ONCE];
             self.contains_batch(hash_all(self.seed(), keys, &mut hashes)?, present)?;
         }
         Ok(())
@@ -343,14 +365,13 @@ const HASHED_AT_ONCE: usize = 256;
 const NO_HASH: KeyHash = KeyHash::from_uniform(&[0; 16]);
 
 /// Hashes the keys into the front of `hashes`.
+#[inline]
 fn hash_all<'a, K: Key>(
     seed: &Seed,
     keys: &[K],
     hashes: &'a mut [KeyHash; HASHED_AT_ONCE],
 ) -> Result<&'a [KeyHash], BatchError> {
-    for (key, hash) in keys.iter().zip(hashes.iter_mut()) {
-        *hash = seed.hash(key).map_err(BatchError::Hash)?;
-    }
+    seed.hash_all(keys, hashes).map_err(BatchError::Hash)?;
     Ok(hashes.get(..keys.len()).unwrap_or(&[]))
 }
 
@@ -387,9 +408,8 @@ pub trait InsertExt: Insert {
     /// hash keys; nothing was inserted then.
     fn insert_keys<K: Key>(&mut self, keys: &[K], seen: &mut [Seen]) -> Result<(), BatchError> {
         check_lengths(keys.len(), seen.len())?;
-        let mut before = 0;
+        let (mut before, mut hashes) = (0, [NO_HASH; HASHED_AT_ONCE]);
         for (keys, seen) in keys.chunks(HASHED_AT_ONCE).zip(seen.chunks_mut(HASHED_AT_ONCE)) {
-            let mut hashes = [NO_HASH; HASHED_AT_ONCE];
             let hashes = hash_all(self.seed(), keys, &mut hashes)?;
             self.insert_batch(hashes, seen).map_err(|error| error.after(before))?;
             before += keys.len();
@@ -399,6 +419,21 @@ pub trait InsertExt: Insert {
 }
 
 impl<F: Insert + ?Sized> InsertExt for F {}
+
+/// [`SharedInsert`] by key.
+pub trait SharedInsertExt: SharedInsert {
+    /// Adds a key; see [`SharedInsert::insert_shared_hash`].
+    ///
+    /// # Errors
+    ///
+    /// [`InsertError::Full`] if the filter refuses, [`InsertError::Hash`] if it cannot hash keys.
+    fn insert_shared<K: Key + ?Sized>(&self, key: &K) -> Result<Seen, InsertError> {
+        let hash = self.seed().hash(key)?;
+        Ok(self.insert_shared_hash(hash)?)
+    }
+}
+
+impl<F: SharedInsert + ?Sized> SharedInsertExt for F {}
 
 /// [`Remove`] by key.
 pub trait RemoveExt: Remove {

@@ -20,6 +20,7 @@ use crate::any::{AnyFilter, GrowingFilter};
 use crate::codec::{Artefact, Decode, Encode, Provenance};
 use crate::filter::{
     BinaryFuseFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter,
+    WordBloomFilter,
 };
 use crate::replay::{GenerationWindow, ReplayFilter};
 use crate::store::Words;
@@ -50,6 +51,7 @@ through_bytes!(
     BloomFilter,
     CountingBloomFilter,
     CuckooFilter,
+    WordBloomFilter,
     BinaryFuseFilter,
     GrowingFilter,
     AnyFilter,

@@ -2,7 +2,9 @@
 
 use crate::codec::{Decode, DecodeError, Encode, Kind, Params, Section, Sections};
 use crate::error::{Full, Incompatible};
-use crate::filter::{BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter};
+use crate::filter::{
+    BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, WordBloomFilter,
+};
 use crate::hash::{HashError, HashIdentity, KeyHash, Salt, SecretKey, Seed};
 use crate::membership::{BatchError, Insert, Membership, Merge, Restart, Seen, Stats, Unlock};
 use crate::store::Words;
@@ -32,6 +34,8 @@ pub enum GrowingFilter<S = Words> {
     Cuckoo(CuckooFilter<S>),
     /// A blocked Bloom filter.
     Blocked(BlockedBloomFilter<S>),
+    /// A word-blocked Bloom filter.
+    Word(WordBloomFilter<S>),
 }
 
 impl<S: AsRef<[u64]>> GrowingFilter<S> {
@@ -41,6 +45,7 @@ impl<S: AsRef<[u64]>> GrowingFilter<S> {
             Self::Counting(filter) => filter,
             Self::Cuckoo(filter) => filter,
             Self::Blocked(filter) => filter,
+            Self::Word(filter) => filter,
         }
     }
 
@@ -50,6 +55,7 @@ impl<S: AsRef<[u64]>> GrowingFilter<S> {
             Self::Counting(filter) => filter.settings().salt,
             Self::Cuckoo(filter) => filter.settings().salt,
             Self::Blocked(filter) => filter.settings().salt,
+            Self::Word(filter) => filter.settings().salt,
         }
     }
 
@@ -65,6 +71,7 @@ impl<S: AsRef<[u64]>> GrowingFilter<S> {
             Kind::Counting => CountingBloomFilter::from_params(params, words).map(Self::Counting),
             Kind::Cuckoo => CuckooFilter::from_params(params, words).map(Self::Cuckoo),
             Kind::Blocked => BlockedBloomFilter::from_params(params, words).map(Self::Blocked),
+            Kind::Word => WordBloomFilter::from_params(params, words).map(Self::Word),
             found @ (Kind::BinaryFuse | Kind::Window | Kind::Replay) => {
                 Err(DecodeError::WrongKind { expected: <Self as Decode<S>>::EXPECTED, found })
             }
@@ -77,6 +84,7 @@ impl<S: AsRef<[u64]>> GrowingFilter<S> {
             Self::Counting(filter) => filter,
             Self::Cuckoo(filter) => filter,
             Self::Blocked(filter) => filter,
+            Self::Word(filter) => filter,
         }
     }
 }
@@ -88,6 +96,7 @@ impl<S> Unlock for GrowingFilter<S> {
             Self::Counting(filter) => filter.unlock(key),
             Self::Cuckoo(filter) => filter.unlock(key),
             Self::Blocked(filter) => filter.unlock(key),
+            Self::Word(filter) => filter.unlock(key),
         }
     }
 }
@@ -121,6 +130,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> GrowingFilter<S> {
             Self::Counting(filter) => filter,
             Self::Cuckoo(filter) => filter,
             Self::Blocked(filter) => filter,
+            Self::Word(filter) => filter,
         }
     }
 }
@@ -149,6 +159,7 @@ where
             (Self::Bloom(mine), GrowingFilter::Bloom(theirs)) => mine.merge(theirs),
             (Self::Counting(mine), GrowingFilter::Counting(theirs)) => mine.merge(theirs),
             (Self::Blocked(mine), GrowingFilter::Blocked(theirs)) => mine.merge(theirs),
+            (Self::Word(mine), GrowingFilter::Word(theirs)) => mine.merge(theirs),
             (Self::Cuckoo(_), GrowingFilter::Cuckoo(_)) => {
                 Err(Incompatible::Kind { name: "a cuckoo filter" })
             }
@@ -168,6 +179,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Restart for GrowingFilter<S> {
             Self::Counting(filter) => filter.restart(salt),
             Self::Cuckoo(filter) => filter.restart(salt),
             Self::Blocked(filter) => filter.restart(salt),
+            Self::Word(filter) => filter.restart(salt),
         }
     }
 
@@ -191,7 +203,8 @@ impl<S: AsRef<[u64]>> Encode for GrowingFilter<S> {
 }
 
 impl<S: AsRef<[u64]>> Decode<S> for GrowingFilter<S> {
-    const KINDS: &'static [Kind] = &[Kind::Bloom, Kind::Counting, Kind::Cuckoo, Kind::Blocked];
+    const KINDS: &'static [Kind] =
+        &[Kind::Bloom, Kind::Counting, Kind::Cuckoo, Kind::Blocked, Kind::Word];
     const EXPECTED: &'static str = "a filter that takes keys";
 
     fn decode(sections: &mut Sections<S>, index: u16) -> Result<Self, DecodeError> {
@@ -204,6 +217,7 @@ impl<S: AsRef<[u64]>> Decode<S> for GrowingFilter<S> {
             Self::Counting(filter) => filter.check_body(),
             Self::Cuckoo(filter) => filter.check_body(),
             Self::Blocked(filter) => filter.check_body(),
+            Self::Word(filter) => filter.check_body(),
         }
     }
 }
@@ -221,5 +235,6 @@ into_growing!(
     BloomFilter => Bloom,
     CountingBloomFilter => Counting,
     CuckooFilter => Cuckoo,
-    BlockedBloomFilter => Blocked
+    BlockedBloomFilter => Blocked,
+    WordBloomFilter => Word
 );

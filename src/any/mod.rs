@@ -8,6 +8,7 @@ use crate::codec::{Decode, DecodeError, Encode, Kind, Params, Section, Sections}
 use crate::error::Incompatible;
 use crate::filter::{
     BinaryFuseFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter,
+    WordBloomFilter,
 };
 use crate::hash::{HashError, HashIdentity, KeyHash, Salt, SecretKey, Seed};
 use crate::membership::{BatchError, Membership, Merge, Stats, Unlock};
@@ -126,7 +127,7 @@ impl<S: AsRef<[u64]>> Encode for AnyFilter<S> {
 
 impl<S: AsRef<[u64]>> Decode<S> for AnyFilter<S> {
     const KINDS: &'static [Kind] =
-        &[Kind::Bloom, Kind::Counting, Kind::Cuckoo, Kind::Blocked, Kind::BinaryFuse];
+        &[Kind::Bloom, Kind::Counting, Kind::Cuckoo, Kind::Blocked, Kind::BinaryFuse, Kind::Word];
     const EXPECTED: &'static str = "a filter";
 
     fn decode(sections: &mut Sections<S>, index: u16) -> Result<Self, DecodeError> {
@@ -168,4 +169,4 @@ macro_rules! into_any {
         }
     )*};
 }
-into_any!(BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter);
+into_any!(BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, WordBloomFilter);

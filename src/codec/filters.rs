@@ -7,6 +7,7 @@ use super::reader::{Fields, Sections};
 use super::writer::Section;
 use crate::filter::{
     BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, PastCapacity, Settings,
+    WordBloomFilter,
 };
 use crate::hash::{HashIdentity, Salt, Seed};
 
@@ -305,6 +306,49 @@ impl<S: AsRef<[u64]>> Decode<S> for BlockedBloomFilter<S> {
 impl<S: AsRef<[u64]>> BlockedBloomFilter<S> {
     pub(crate) fn from_params(params: Params, words: S) -> Result<Self, DecodeError> {
         params.require(Kind::Blocked, Self::EXPECTED)?;
+        params.require_no_counters()?;
+        Ok(Self::from_parts(params.settings, words, params.per_key, params.first)?)
+    }
+}
+
+impl<S: AsRef<[u64]>> Encode for WordBloomFilter<S> {
+    fn kind(&self) -> Kind {
+        Kind::Word
+    }
+
+    fn identity(&self) -> HashIdentity {
+        self.settings().seed.identity()
+    }
+
+    fn encode(&self, index: u16) -> Vec<Section<'_>> {
+        let params = Params {
+            kind: Kind::Word,
+            settings: self.settings().clone(),
+            per_key: self.num_probes(),
+            counter_bits: 0,
+            first: self.ones(),
+            second: 0,
+        };
+        pair(&params, index, self.words())
+    }
+}
+
+impl<S: AsRef<[u64]>> Decode<S> for WordBloomFilter<S> {
+    const KINDS: &'static [Kind] = &[Kind::Word];
+    const EXPECTED: &'static str = "a word-blocked Bloom filter";
+
+    fn decode(sections: &mut Sections<S>, index: u16) -> Result<Self, DecodeError> {
+        Self::from_params(Params::take(sections, index)?, sections.take_words(index)?)
+    }
+
+    fn check_body(&self) -> Result<(), DecodeError> {
+        Ok(self.check_counts()?)
+    }
+}
+
+impl<S: AsRef<[u64]>> WordBloomFilter<S> {
+    pub(crate) fn from_params(params: Params, words: S) -> Result<Self, DecodeError> {
+        params.require(Kind::Word, Self::EXPECTED)?;
         params.require_no_counters()?;
         Ok(Self::from_parts(params.settings, words, params.per_key, params.first)?)
     }

@@ -40,6 +40,8 @@ pub enum Kind {
     Blocked,
     /// A [`BinaryFuseFilter`](crate::BinaryFuseFilter).
     BinaryFuse,
+    /// A [`WordBloomFilter`](crate::WordBloomFilter).
+    Word,
     /// A [`GenerationWindow`](crate::replay::GenerationWindow).
     Window,
     /// A [`ReplayFilter`](crate::replay::ReplayFilter).
@@ -59,6 +61,7 @@ impl Kind {
             Self::Cuckoo => 3,
             Self::Blocked => 4,
             Self::BinaryFuse => 5,
+            Self::Word => 6,
             Self::Window => 64,
             Self::Replay => 65,
         }
@@ -71,6 +74,7 @@ impl Kind {
             3 => Ok(Self::Cuckoo),
             4 => Ok(Self::Blocked),
             5 => Ok(Self::BinaryFuse),
+            6 => Ok(Self::Word),
             64 => Ok(Self::Window),
             65 => Ok(Self::Replay),
             found => Err(DecodeError::UnknownKind { found: found as u16 }),
@@ -86,6 +90,7 @@ impl fmt::Display for Kind {
             Self::Cuckoo => "a cuckoo filter",
             Self::Blocked => "a blocked Bloom filter",
             Self::BinaryFuse => "a binary fuse filter",
+            Self::Word => "a word-blocked Bloom filter",
             Self::Window => "a window of generations",
             Self::Replay => "the state of a replay filter",
         })

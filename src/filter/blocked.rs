@@ -11,9 +11,7 @@
 //! unpredictable: hits, misses and mixes cost the same. The price is in bits: some lines get more
 //! keys than others. [`math::blocked`](crate::math::blocked) has the exact model.
 //!
-//! The line comes from `a` of the mixed hash, the bits from `b`, a word of 32 bits a round; which
-//! lanes a partial round takes is chosen by the lowest 16 bits of `a`, which do not reach the choice
-//! of the line.
+//! The line comes from `a` of the mixed hash, the bits in it from `b`.
 //!
 //! Sources: as in the model; lanes of a full round are the scheme of Apache Parquet's split-block
 //! filter, doubled to 64 bits, which is worth 4 % of the bits at 1 % and 7 % at 0.1 %.
@@ -135,13 +133,7 @@ impl Prober {
     #[inline]
     fn probe(self, hash: KeyHash) -> Probe {
         let mixed = hash.mix(self.salt);
-        // The third word serves filters of 17 probes and more. It depends on all of `b`.
-        let third = mixed.b.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        Probe {
-            line: reduce(mixed.a, self.lines) as usize,
-            rounds: [mixed.b as u32, (mixed.b >> 32) as u32, third as u32],
-            choice: mixed.a as u16,
-        }
+        Probe { line: reduce(mixed.a, self.lines) as usize, bits: mixed.b }
     }
 }
 

@@ -13,13 +13,16 @@
 //!
 //! Source: B. Bloom, *Space/time trade-offs in hash coding with allowable errors*, CACM 13 (1970).
 
-use super::array::{plan_array, probes};
+use super::array::{Prober, plan_array};
+use super::batch::insert_ahead;
 use super::builder::{Buildable, Builder, Plan, Shape, Target, sealed};
 use super::{InvalidParts, Settings};
 use crate::error::{BuildError, Full, Incompatible, require_equal};
 use crate::hash::{HashError, KeyHash, Salt, SecretKey, Seed};
 use crate::math::bloom::{MAX_PROBES, estimated_len, expected_rate, rate_at_fill};
-use crate::membership::{Insert, Membership, Merge, Restart, Seen, Stats, Unlock};
+use crate::membership::{
+    BatchError, Insert, Membership, Merge, Restart, Seen, Stats, Unlock, check_lengths,
+};
 use crate::store::{Bits, Words};
 
 /// A Bloom filter: k bits per key in an array of m.
@@ -126,8 +129,8 @@ impl<S: AsRef<[u64]>> BloomFilter<S> {
     }
 
     #[inline]
-    fn probes(&self, hash: KeyHash) -> impl Iterator<Item = u64> + use<S> {
-        probes(hash.mix(self.settings.salt), self.num_probes, self.bits.len())
+    fn prober(&self) -> Prober {
+        Prober { salt: self.settings.salt, num_probes: self.num_probes, range: self.bits.len() }
     }
 
     fn estimated_len(&self) -> f64 {
@@ -152,7 +155,21 @@ impl<S: AsRef<[u64]>> Membership for BloomFilter<S> {
 
     #[inline]
     fn contains_hash(&self, hash: KeyHash) -> bool {
-        self.probes(hash).all(|position| self.bits.get(position))
+        self.prober().all(hash, self.bits.reader())
+    }
+
+    fn contains_batch(&self, hashes: &[KeyHash], present: &mut [bool]) -> Result<(), BatchError> {
+        check_lengths(hashes.len(), present.len())?;
+        let prober = self.prober();
+        let test = self.bits.reader();
+        if self.bits.is_large() {
+            prober.all_of_batch(hashes, present, self.bits.fetcher(), test);
+        } else {
+            for (hash, present) in hashes.iter().zip(present) {
+                *present = prober.all(*hash, test);
+            }
+        }
+        Ok(())
     }
 
     fn false_positive_rate(&self) -> f64 {
@@ -200,7 +217,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Insert for BloomFilter<S> {
             return if self.contains_hash(hash) { Ok(Seen::Maybe) } else { Err(full) };
         }
         let mut new_bits = 0;
-        for position in self.probes(hash) {
+        for position in self.prober().positions(hash) {
             new_bits += u64::from(self.bits.set(position));
         }
         if new_bits == 0 {
@@ -216,6 +233,12 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Insert for BloomFilter<S> {
     fn insert_unique_hash(&mut self, hash: KeyHash) -> Result<Seen, Full> {
         // Setting bits twice changes nothing: one pass does both.
         self.insert_hash(hash)
+    }
+
+    fn insert_batch(&mut self, hashes: &[KeyHash], seen: &mut [Seen]) -> Result<(), BatchError> {
+        let (prober, fetch) = (self.prober(), self.bits.fetcher());
+        let ahead = self.bits.is_large();
+        insert_ahead(self, ahead, hashes, seen, |hash| prober.positions(hash).for_each(fetch))
     }
 }
 

@@ -116,6 +116,11 @@ pub enum Shape {
         /// Bits set per key.
         num_probes: u32,
     },
+    /// A word-blocked Bloom filter.
+    Word {
+        /// Bits set per key.
+        num_probes: u32,
+    },
     /// A counting Bloom filter.
     Counting {
         /// Counters raised per key.

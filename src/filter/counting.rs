@@ -16,13 +16,17 @@
 //! Source: L. Fan et al., *Summary cache*, IEEE/ACM Trans. Networking 8 (2000); the sticking
 //! counters are in their section V.C.
 
-use super::array::{plan_array, probes};
+use super::array::{Prober, plan_array};
+use super::batch::insert_ahead;
 use super::builder::{Buildable, Builder, Plan, Shape, Target, sealed};
 use super::{InvalidParts, PastCapacity, Settings};
 use crate::error::{BuildError, Full, Incompatible, require_equal};
 use crate::hash::{HashError, KeyHash, Salt, SecretKey, Seed};
 use crate::math::bloom::{MAX_PROBES, estimated_len, expected_rate, rate_at_fill};
-use crate::membership::{Insert, Membership, Merge, Remove, Removed, Restart, Seen, Stats, Unlock};
+use crate::membership::{
+    BatchError, Insert, Membership, Merge, Remove, Removed, Restart, Seen, Stats, Unlock,
+    check_lengths,
+};
 use crate::store::{Counters, Words};
 
 /// A counting Bloom filter: k counters of 4 or 8 bits per key.
@@ -200,13 +204,13 @@ impl<S: AsRef<[u64]>> CountingBloomFilter<S> {
     }
 
     #[inline]
-    fn probes(&self, hash: KeyHash) -> impl Iterator<Item = u64> + use<S> {
-        probes(hash.mix(self.settings.salt), self.num_probes, self.counters.len())
+    fn prober(&self) -> Prober {
+        Prober { salt: self.settings.salt, num_probes: self.num_probes, range: self.counters.len() }
     }
 
     fn positions(&self, hash: KeyHash) -> Positions {
         let mut positions = Positions { all: [0; MAX_PROBES as usize], len: 0 };
-        for position in self.probes(hash) {
+        for position in self.prober().positions(hash) {
             // k is small and coincidences are rare: a scan beats any set.
             if !positions.as_slice().contains(&position) {
                 positions.all[positions.len] = position;
@@ -234,7 +238,21 @@ impl<S: AsRef<[u64]>> Membership for CountingBloomFilter<S> {
 
     #[inline]
     fn contains_hash(&self, hash: KeyHash) -> bool {
-        self.probes(hash).all(|position| self.counters.get(position) != 0)
+        self.prober().all(hash, |position| u64::from(self.counters.get(position) != 0))
+    }
+
+    fn contains_batch(&self, hashes: &[KeyHash], present: &mut [bool]) -> Result<(), BatchError> {
+        check_lengths(hashes.len(), present.len())?;
+        let prober = self.prober();
+        let test = |position| u64::from(self.counters.get(position) != 0);
+        if self.counters.is_large() {
+            prober.all_of_batch(hashes, present, self.counters.fetcher(), test);
+        } else {
+            for (hash, present) in hashes.iter().zip(present) {
+                *present = prober.all(*hash, test);
+            }
+        }
+        Ok(())
     }
 
     fn false_positive_rate(&self) -> f64 {
@@ -303,6 +321,12 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Insert for CountingBloomFilter<S> {
         // A file may hold any count; one that has reached the end stays there.
         self.settings.len = self.settings.len.saturating_add(1);
         Ok(seen)
+    }
+
+    fn insert_batch(&mut self, hashes: &[KeyHash], seen: &mut [Seen]) -> Result<(), BatchError> {
+        let (prober, fetch) = (self.prober(), self.counters.fetcher());
+        let ahead = self.counters.is_large();
+        insert_ahead(self, ahead, hashes, seen, |hash| prober.positions(hash).for_each(fetch))
     }
 }
 

@@ -23,23 +23,35 @@
 //!
 //! Source: B. Fan et al., *Cuckoo filter: practically better than Bloom*, CoNEXT 2014.
 
-use std::collections::HashSet;
+mod batch;
+mod plan;
+mod search;
 
-use super::builder::{Buildable, Builder, Plan, Shape, Target, sealed};
+use super::builder::{Builder, sealed};
 use super::{InvalidParts, Settings};
-use crate::error::{BuildError, Full, FullReason};
+use crate::error::{Full, FullReason};
 use crate::hash::{HashError, KeyHash, Salt, SecretKey, Seed, reduce};
 use crate::math::cuckoo::{
-    MAX_FINGERPRINT_BITS, MIN_FINGERPRINT_BITS, SLOTS_PER_BUCKET, buckets_for, keys_in,
-    least_fingerprint_bits, load_at_rate, rate_at_load,
+    MAX_FINGERPRINT_BITS, MIN_FINGERPRINT_BITS, SLOTS_PER_BUCKET, rate_at_load,
 };
-use crate::membership::{Insert, Membership, Remove, Removed, Restart, Seen, Stats, Unlock};
-use crate::store::{Slots, Words, words_for};
+use crate::membership::{
+    BatchError, Insert, Membership, Remove, Removed, Restart, Seen, Stats, Unlock, check_lengths,
+};
+use crate::store::{ANY, Slots, Words, words_for};
+use search::Frontier;
 
-/// Buckets looked at before an insert gives up. Rarely more than a hundred are, up to a load of
-/// 0.95; the long tail is what lifts the load at the first refusal by about 0.01 over a limit of
-/// 2,048. It bounds what a refusal costs.
-const MAX_SEARCH: usize = 16_384;
+/// Calls a method for slots of 8, 16 or 32 bits, for which all shifts and masks are constants, or for
+/// slots of any width.
+macro_rules! by_width {
+    ($filter:ident.$method:ident($($argument:expr),*)) => {
+        match $filter.slots.bits() {
+            8 => $filter.$method::<8>($($argument),*),
+            16 => $filter.$method::<16>($($argument),*),
+            32 => $filter.$method::<32>($($argument),*),
+            _ => $filter.$method::<ANY>($($argument),*),
+        }
+    };
+}
 
 /// A cuckoo filter: 4 slots a bucket, fingerprints of 4 to 32 bits, any number of buckets.
 ///
@@ -91,113 +103,12 @@ impl Builder<CuckooFilter> {
 
 impl sealed::Sealed for CuckooFilter {}
 
-impl Buildable for CuckooFilter {
-    type Options = CuckooOptions;
-
-    fn plan(target: Target, options: &CuckooOptions) -> Result<Plan, BuildError> {
-        let wanted = options.fingerprint_bits;
-        if let Some(found) = wanted
-            && !(MIN_FINGERPRINT_BITS..=MAX_FINGERPRINT_BITS).contains(&found)
-        {
-            return Err(BuildError::Option {
-                name: "fingerprint_bits",
-                expected: "4 to 32",
-                found: found.into(),
-            });
-        }
-        let at_least = wanted.unwrap_or(MIN_FINGERPRINT_BITS);
-        match target {
-            Target::CapacityAndRate(keys, rate) => {
-                let buckets = buckets_for(keys);
-                let load = load_factor(keys, buckets);
-                let floor = at_least.max(wanted.unwrap_or_else(|| least_fingerprint_bits(keys)));
-                let bits = (floor..=MAX_FINGERPRINT_BITS)
-                    .find(|&bits| rate_at_load(bits, load) <= rate)
-                    .ok_or(BuildError::RateUnreachable {
-                        wanted: rate,
-                        reachable: rate_at_load(MAX_FINGERPRINT_BITS, load),
-                    })?;
-                plan_table(keys, buckets, bits)
-            }
-            Target::BytesAndCapacity(bytes, keys) => {
-                let floor = at_least.max(wanted.unwrap_or_else(|| least_fingerprint_bits(keys)));
-                let bits = (floor..=MAX_FINGERPRINT_BITS)
-                    .rev()
-                    .find(|&bits| buckets_within(bytes, bits) >= buckets_for(keys))
-                    .ok_or(BuildError::TooFewBytes {
-                        found: bytes,
-                        needed: words_for(buckets_for(keys), floor).map_or(u64::MAX, |w| w * 8),
-                    })?;
-                plan_table(keys, buckets_within(bytes, bits), bits)
-            }
-            Target::BytesAndRate(bytes, rate) => {
-                let mut best: Option<Plan> = None;
-                for bits in at_least..=MAX_FINGERPRINT_BITS {
-                    let buckets = buckets_within(bytes, bits);
-                    let keys = keys_in(buckets).min(keys_at_rate(bits, buckets, rate));
-                    let narrow = wanted.is_none() && bits < least_fingerprint_bits(keys);
-                    let more = best.is_none_or(|best| keys > best.capacity);
-                    if keys > 0 && more && !narrow {
-                        best = Some(plan_table(keys, buckets, bits)?);
-                    }
-                }
-                if let Some(plan) = best {
-                    return Ok(plan);
-                }
-                let widest = buckets_within(bytes, MAX_FINGERPRINT_BITS);
-                if keys_in(widest) == 0 {
-                    let needed = words_for(buckets_for(1), MAX_FINGERPRINT_BITS);
-                    let needed = needed.map_or(u64::MAX, |words| words * 8);
-                    return Err(BuildError::TooFewBytes { found: bytes, needed });
-                }
-                let reachable = rate_at_load(MAX_FINGERPRINT_BITS, load_factor(1, widest));
-                Err(BuildError::RateUnreachable { wanted: rate, reachable })
-            }
-        }
-    }
-
-    fn allocate(plan: &Plan, settings: sealed::Opaque) -> Result<Self, BuildError> {
-        let Shape::Cuckoo { fingerprint_bits, buckets } = plan.shape else {
-            unreachable!("planned above")
-        };
-        let words = words_for(buckets, fingerprint_bits)
-            .and_then(Words::zeroed)
-            .ok_or(BuildError::OutOfMemory { byte_len: plan.byte_len() })?;
-        Ok(Self { settings: settings.0, slots: Slots::new(words, buckets, fingerprint_bits) })
-    }
-}
-
-/// Most buckets of a width whose words fit into so many bytes; an even number, as `buckets_for`.
-fn buckets_within(bytes: u64, bits: u32) -> u64 {
-    let padding = words_for(0, bits).unwrap_or(0);
-    let usable = (bytes / 8).saturating_sub(padding);
-    // Not past 2⁴⁸ bits, as for every filter.
-    usable.min(1 << 42) * 64 / (SLOTS_PER_BUCKET * u64::from(bits)) / 2 * 2
-}
-
 fn load_factor(keys: u64, buckets: u64) -> f64 {
     keys as f64 / (buckets * SLOTS_PER_BUCKET) as f64
 }
 
-/// The most keys that such a table holds within the rate.
-fn keys_at_rate(bits: u32, buckets: u64, rate: f64) -> u64 {
-    let slots = buckets * SLOTS_PER_BUCKET;
-    let mut keys = (load_at_rate(bits, rate).min(1.0) * slots as f64) as u64;
-    while keys > 0 && rate_at_load(bits, load_factor(keys, buckets)) > rate {
-        keys -= 1;
-    }
-    keys
-}
-
-fn plan_table(keys: u64, buckets: u64, bits: u32) -> Result<Plan, BuildError> {
-    let words = words_for(buckets, bits).ok_or(BuildError::OutOfMemory { byte_len: u64::MAX })?;
-    let rate = rate_at_load(bits, load_factor(keys, buckets));
-    let shape = Shape::Cuckoo { fingerprint_bits: bits, buckets };
-    Ok(Plan::new(keys, rate, words * 64, shape))
-}
-
 /// Where a key lives.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Home {
     pub(super) fingerprint: u32,
     pub(super) buckets: [u64; 2],
@@ -221,13 +132,6 @@ impl Home {
 fn scatter(fingerprint: u32) -> u64 {
     let word = u64::from(fingerprint).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (word ^ word >> 32).wrapping_mul(0xbf58_476d_1ce4_e5b9)
-}
-
-/// A bucket reached by the search for a free slot.
-struct Reached {
-    bucket: u64,
-    /// From which earlier one, and by moving which of its slots; `None` for the key's own buckets.
-    by: Option<(usize, usize)>,
 }
 
 impl<S: AsRef<[u64]>> CuckooFilter<S> {
@@ -309,59 +213,25 @@ impl<S: AsRef<[u64]>> CuckooFilter<S> {
         let sum = reduce(scatter(fingerprint), buckets);
         // An odd sum for an even table: then the two buckets have different parity.
         let sum = sum | u64::from(buckets.is_multiple_of(2));
-        if sum >= bucket { sum - bucket } else { sum + (buckets - bucket) }
+        // Without a branch: it would be mispredicted every other time.
+        let (difference, below) = sum.overflowing_sub(bucket);
+        difference.wrapping_add(buckets & 0u64.wrapping_sub(below.into()))
     }
 
-    fn copies(&self, home: &Home) -> usize {
-        let copies_in = |&bucket: &u64| {
-            self.slots.bucket(bucket).iter().filter(|&&slot| slot == home.fingerprint).count()
-        };
-        home.distinct().iter().map(copies_in).sum()
+    /// Whether the fingerprint is in one of its buckets. Both are compared whatever the first one
+    /// says: a branch between them that cannot be foreseen costs more than a comparison.
+    #[inline]
+    fn finds<const B: u32>(&self, home: &Home) -> bool {
+        let [first, second] = home.buckets;
+        self.slots.holds::<B>(first, home.fingerprint)
+            | self.slots.holds::<B>(second, home.fingerprint)
     }
 
-    fn free_slot(&self, bucket: u64) -> Option<usize> {
-        self.slots.bucket(bucket).iter().position(|&slot| slot == 0)
+    #[inline]
+    fn copies<const B: u32>(&self, home: &Home) -> u64 {
+        let buckets = home.distinct().iter();
+        buckets.map(|&bucket| u64::from(self.slots.count_of::<B>(bucket, home.fingerprint))).sum()
     }
-
-    /// Breadth-first search for a free slot: the buckets reached, and the free slot next to the
-    /// last of them (which of its slots moves, to which bucket and slot).
-    fn search(&self, home: &Home) -> Option<(Vec<Reached>, usize, (u64, usize))> {
-        let mut reached: Vec<Reached> = Vec::with_capacity(64);
-        reached.extend(home.distinct().iter().map(|&bucket| Reached { bucket, by: None }));
-        // Each bucket once: a path that passed a bucket twice would find its slots moved, and in a
-        // small table the paths that differ only in their middle would use the limit up.
-        let mut seen: HashSet<u64> = home.distinct().iter().copied().collect();
-        let mut next = 0;
-        while let Some(&Reached { bucket, .. }) = reached.get(next) {
-            for (slot, fingerprint) in self.slots.bucket(bucket).into_iter().enumerate() {
-                let target = self.other_bucket(bucket, fingerprint);
-                if !seen.insert(target) {
-                    continue;
-                }
-                if let Some(free) = self.free_slot(target) {
-                    reached.truncate(next + 1);
-                    return Some((reached, slot, (target, free)));
-                }
-                if reached.len() >= MAX_SEARCH {
-                    return None;
-                }
-                reached.push(Reached { bucket: target, by: Some((next, slot)) });
-            }
-            next += 1;
-        }
-        None
-    }
-}
-
-/// The buckets from one reached back to the key's own, each with the slot by which its child was
-/// reached.
-fn path(reached: &[Reached], from: usize) -> impl Iterator<Item = (u64, Option<usize>)> {
-    let mut step = reached.get(from).map(|last| (last, None));
-    std::iter::from_fn(move || {
-        let (node, moved_slot) = step?;
-        step = node.by.and_then(|(parent, slot)| Some((reached.get(parent)?, Some(slot))));
-        Some((node.bucket, moved_slot))
-    })
 }
 
 impl<S> Unlock for CuckooFilter<S> {
@@ -377,8 +247,13 @@ impl<S: AsRef<[u64]>> Membership for CuckooFilter<S> {
 
     #[inline]
     fn contains_hash(&self, hash: KeyHash) -> bool {
-        let home = self.home(hash);
-        home.buckets.iter().any(|&bucket| self.slots.bucket(bucket).contains(&home.fingerprint))
+        by_width!(self.finds(&self.home(hash)))
+    }
+
+    fn contains_batch(&self, hashes: &[KeyHash], present: &mut [bool]) -> Result<(), BatchError> {
+        check_lengths(hashes.len(), present.len())?;
+        by_width!(self.contains_all(hashes, present));
+        Ok(())
     }
 
     fn false_positive_rate(&self) -> f64 {
@@ -405,23 +280,46 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> CuckooFilter<S> {
         self.settings.len = 0;
     }
 
-    /// Puts the fingerprint into one of its buckets, moving others if need be.
-    fn place(&mut self, home: &Home) -> Result<(), FullReason> {
+    /// Adds a key whose place is known.
+    #[inline]
+    fn insert_home<const B: u32>(&mut self, home: &Home) -> Result<Seen, Full> {
+        if let Some(full) = self.settings.refusal() {
+            return Err(full);
+        }
+        let copies = self.copies::<B>(home);
+        if copies == SLOTS_PER_BUCKET * home.distinct().len() as u64 {
+            return Err(self.settings.full(FullReason::Copies));
+        }
+        if !self.place::<B>(home) {
+            self.make_room::<B>(home).map_err(|reason| self.settings.full(reason))?;
+        }
+        self.settings.len += 1;
+        Ok(if copies == 0 { Seen::Never } else { Seen::Maybe })
+    }
+
+    /// Puts the fingerprint into a free slot of its buckets; `false` if there is none.
+    #[inline]
+    fn place<const B: u32>(&mut self, home: &Home) -> bool {
         for &bucket in home.distinct() {
-            if let Some(slot) = self.free_slot(bucket) {
-                self.slots.set(bucket, slot, home.fingerprint);
-                return Ok(());
+            if let Some(slot) = self.slots.first_of::<B>(bucket, 0) {
+                self.slots.set::<B>(bucket, slot, home.fingerprint);
+                return true;
             }
         }
-        let (reached, slot, mut free) = self.search(home).ok_or(FullReason::Evictions)?;
+        false
+    }
+
+    /// Frees a slot by moving others, and puts the fingerprint there.
+    fn make_room<const B: u32>(&mut self, home: &Home) -> Result<(), FullReason> {
+        let mut frontier = Frontier::default();
+        let route = frontier.search::<B, _>(self, home).ok_or(FullReason::Evictions)?;
         // From the free slot back to the key's own bucket; each move frees the slot before it.
-        for (bucket, by) in path(&reached, reached.len() - 1) {
-            let moved_slot = by.unwrap_or(slot);
-            let fingerprint = self.slots.bucket(bucket)[moved_slot];
-            self.slots.set(free.0, free.1, fingerprint);
-            free = (bucket, moved_slot);
+        let mut free = route.free;
+        for (bucket, slot) in frontier.moves(route) {
+            self.slots.set::<B>(free.0, free.1, self.slots.slot::<B>(bucket, slot));
+            free = (bucket, slot);
         }
-        self.slots.set(free.0, free.1, home.fingerprint);
+        self.slots.set::<B>(free.0, free.1, home.fingerprint);
         Ok(())
     }
 }
@@ -439,17 +337,12 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Restart for CuckooFilter<S> {
 
 impl<S: AsRef<[u64]> + AsMut<[u64]>> Insert for CuckooFilter<S> {
     fn insert_hash(&mut self, hash: KeyHash) -> Result<Seen, Full> {
-        if let Some(full) = self.settings.refusal() {
-            return Err(full);
-        }
-        let home = self.home(hash);
-        let copies = self.copies(&home);
-        if copies as u64 == SLOTS_PER_BUCKET * home.distinct().len() as u64 {
-            return Err(self.settings.full(FullReason::Copies));
-        }
-        self.place(&home).map_err(|reason| self.settings.full(reason))?;
-        self.settings.len += 1;
-        Ok(if copies == 0 { Seen::Never } else { Seen::Maybe })
+        by_width!(self.insert_home(&self.home(hash)))
+    }
+
+    fn insert_batch(&mut self, hashes: &[KeyHash], seen: &mut [Seen]) -> Result<(), BatchError> {
+        check_lengths(hashes.len(), seen.len())?;
+        by_width!(self.insert_all(hashes, seen))
     }
 }
 
@@ -457,9 +350,8 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Remove for CuckooFilter<S> {
     fn remove_hash(&mut self, hash: KeyHash) -> Removed {
         let home = self.home(hash);
         for &bucket in home.distinct() {
-            let slots = self.slots.bucket(bucket);
-            if let Some(slot) = slots.iter().position(|&slot| slot == home.fingerprint) {
-                self.slots.set(bucket, slot, 0);
+            if let Some(slot) = self.slots.first_of::<ANY>(bucket, home.fingerprint) {
+                self.slots.set::<ANY>(bucket, slot, 0);
                 self.settings.len -= 1;
                 return Removed::Removed;
             }

@@ -14,6 +14,7 @@
 //! 6 %.)
 
 mod array;
+mod batch;
 mod blocked;
 mod bloom;
 mod builder;
@@ -21,6 +22,8 @@ mod counting;
 mod cuckoo;
 mod fuse;
 mod settings;
+mod shared;
+mod word;
 
 pub use blocked::BlockedBloomFilter;
 pub use bloom::BloomFilter;
@@ -29,6 +32,8 @@ pub use counting::CountingBloomFilter;
 pub use cuckoo::CuckooFilter;
 pub use fuse::{BinaryFuseFilter, FuseBuild, FuseBuilder, FuseReport};
 pub use settings::PastCapacity;
+pub use shared::SharedBloomFilter;
+pub use word::WordBloomFilter;
 
 pub(crate) use fuse::{BuiltShard, Geometry, Row, SHARD_KEYS, ShardBuilder, Shards, cut, prefix};
 pub(crate) use settings::{InvalidParts, Settings};

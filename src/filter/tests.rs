@@ -3,8 +3,11 @@
 
 use std::fmt::Debug;
 
-use super::array::probes;
-use super::{BloomFilter, CountingBloomFilter, CuckooFilter, InvalidParts, PastCapacity, Settings};
+use super::array::Prober;
+use super::{
+    BloomFilter, CountingBloomFilter, CuckooFilter, InvalidParts, PastCapacity, Settings,
+    SharedBloomFilter, WordBloomFilter,
+};
 use crate as hapax;
 use crate::error::FullReason;
 use crate::hash::{KeyHash, Salt, Seed};
@@ -70,11 +73,58 @@ fn operations(seed: u64, len: u64) -> Vec<Op> {
 fn probe_positions_value_stability() {
     // From a transcript of the formulas in Python's integers.
     let hash = KeyHash::from_uniform(&0x0123_4567_89ab_cdef_fedc_ba98_7654_3210u128.to_be_bytes());
-    let positions = |k, range| probes(hash.mix(Salt::new(7)), k, range).collect::<Vec<_>>();
+    let positions = |num_probes, range| {
+        Prober { salt: Salt::new(7), num_probes, range }.positions(hash).collect::<Vec<_>>()
+    };
     assert_eq!(positions(8, 1_000), [772, 24, 616, 117, 730, 346, 225, 654]);
     let far = [848_926_411_727, 26_927_682_907, 677_951_838_944, 128_933_303_156, 803_432_500_587];
     assert_eq!(positions(5, 1 << 40), far);
 }
+
+/// The bits of a word by the formula, one draw after the other.
+#[test]
+fn word_masks_value_stability() {
+    // From a transcript of the formulas in Python's integers.
+    let hash = KeyHash::from_uniform(&0x0123_4567_89ab_cdef_fedc_ba98_7654_3210u128.to_be_bytes());
+    for (num_probes, words, word, mask) in MASKS {
+        let probe = super::word::Prober { salt: Salt::new(7), words, num_probes }.probe(hash);
+        assert_eq!((probe.word, probe.mask), (word, mask), "{num_probes}");
+    }
+}
+
+/// Every mask has k bits, and every bit and every pair of bits its share, within five deviations.
+#[test]
+fn word_masks_are_sets_of_k_bits_all_alike() {
+    const KEYS: u64 = 200_000;
+    for num_probes in [1, 2, 5, 10] {
+        let prober = super::word::Prober { salt: Salt::new(3), words: 1 << 20, num_probes };
+        let mut pairs = vec![[0u32; 64]; 64];
+        for hash in (0..KEYS).map(key) {
+            let mask = prober.probe(hash).mask;
+            assert_eq!(mask.count_ones(), num_probes);
+            for i in (0..64).filter(|i| mask >> i & 1 == 1) {
+                (i..64).filter(|j| mask >> j & 1 == 1).for_each(|j| pairs[i][j] += 1);
+            }
+        }
+        let k = f64::from(num_probes);
+        for (i, row) in pairs.iter().enumerate() {
+            for (j, &found) in row.iter().enumerate().skip(i) {
+                let share = if i == j { k / 64.0 } else { k * (k - 1.0) / (64.0 * 63.0) };
+                let expected = KEYS as f64 * share;
+                let deviation = (expected * (1.0 - share)).sqrt();
+                let off = f64::from(found) - expected;
+                assert!(off.abs() <= 5.0 * deviation, "{num_probes}: {i} {j} {found} {expected}");
+            }
+        }
+    }
+}
+
+/// Bits, words, then the word and the mask.
+const MASKS: [(u32, usize, usize, u64); 3] = [
+    (1, 1, 0, 0x0000_0200_0000_0000),
+    (5, 1_000, 772, 0x2001_0440_0000_0800),
+    (10, 1_073_741_824, 829_029_698, 0x0408_0208_a011_1080),
+];
 
 /// Bits, buckets, then the fingerprint and its two buckets; from the same transcript.
 const HOMES: [(u32, u64, u32, [u64; 2]); 3] = [
@@ -136,6 +186,11 @@ fn bloom_and_counting_of_tiny_size_agree_with_the_map() {
         let ops = operations(seed, 300);
         let bloom = BloomFilter::from_parts(settings(seed), words(1 + seed % 9), 3, 0).unwrap();
         model::run(&bloom, &ops);
+        let masks = 1 + (seed % 10) as u32;
+        let word = WordBloomFilter::from_parts(settings(seed), words(1 + seed % 9), masks, 0);
+        let word = word.unwrap();
+        model::run(&word, &ops);
+        model::run(&SharedBloomFilter::try_from(&word).unwrap(), &ops);
         for bits in [4, 8] {
             let (words, probes) = (words(1 + seed % 9), 1 + (seed % 5) as u32);
             let counting =
@@ -208,11 +263,17 @@ fn cuckoo_that_refuses_keeps_every_word_and_every_member() {
 fn len_sticks_at_its_end() {
     let most = Settings { len: u64::MAX, ..settings(0) };
     let mut bloom = BloomFilter::from_parts(most.clone(), words(4), 2, 0).unwrap();
-    let mut counting = CountingBloomFilter::from_parts(most, words(4), 4, 2, (0, 0)).unwrap();
+    let mut counting =
+        CountingBloomFilter::from_parts(most.clone(), words(4), 4, 2, (0, 0)).unwrap();
+    let mut word = WordBloomFilter::from_parts(most.clone(), words(4), 2, 0).unwrap();
+    let mut shared = SharedBloomFilter::try_from(&word).unwrap();
     for hash in (0..5).map(key) {
+        let _ = word.insert_hash(hash).unwrap();
+        let _ = shared.insert_hash(hash).unwrap();
         let _ = bloom.insert_hash(hash).unwrap();
         let _ = counting.insert_hash(hash).unwrap();
     }
+    assert_eq!((word.stats().len, shared.stats().len), (u64::MAX, u64::MAX));
     assert_eq!((bloom.stats().len, counting.stats().len), (u64::MAX, u64::MAX));
 }
 
@@ -232,6 +293,16 @@ fn parts_that_do_not_fit_are_refused_by_name() {
     assert_invalid(bloom(1, 1, 65), "number of set bits");
     assert_invalid(bloom(1, 1, 1).unwrap().check_counts(), "number of set bits");
     assert!(bloom(1, 64, 0).unwrap().check_counts().is_ok());
+
+    let word = |words, probes, ones| {
+        WordBloomFilter::from_parts(settings(0), vec![0; words], probes, ones)
+    };
+    assert_invalid(word(1, 0, 0), "number of probes");
+    assert_invalid(word(1, 11, 0), "number of probes");
+    assert_invalid(word(0, 1, 0), "size of the bit array");
+    assert_invalid(word(1, 1, 65), "number of set bits");
+    assert_invalid(word(1, 1, 1).unwrap().check_counts(), "number of set bits");
+    assert!(word(1, 10, 0).unwrap().check_counts().is_ok());
 
     let counting = |words, bits, probes, totals| {
         CountingBloomFilter::from_parts(settings(0), vec![0xf1; words], bits, probes, totals)

@@ -151,16 +151,64 @@ impl Seed {
     ///
     /// [`HashError::AlreadyHashed`] for a uniform seed, [`HashError::Locked`] for a seed whose
     /// secret key is missing: an answer would be a guess.
+    #[inline]
     pub fn hash<K: Key + ?Sized>(&self, key: &K) -> Result<KeyHash, HashError> {
         let bytes = key.canonical_bytes();
-        let word = match &self.0 {
-            Kind::Xxh3(seed) => xxh3_128_with_seed(bytes.as_ref(), *seed),
-            Kind::Siphash(key) => key.hash(bytes.as_ref()),
-            Kind::Uniform(digest) => return Err(HashError::AlreadyHashed { digest: *digest }),
-            Kind::Locked(id) => return Err(HashError::Locked { key_id: *id }),
-        };
-        Ok(KeyHash::from_halves((word >> 64) as u64, word as u64))
+        match &self.0 {
+            Kind::Xxh3(seed) => Ok(xxh3(bytes.as_ref(), *seed)),
+            Kind::Siphash(key) => Ok(key.hash(bytes.as_ref())),
+            other => Err(other.refusal()),
+        }
     }
+
+    /// Hashes many keys: `hashes[i]` becomes the hash of `keys[i]`, for as many as there are of both.
+    /// Half the cost of one by one for short keys, since the hash function is chosen once.
+    ///
+    /// # Errors
+    ///
+    /// As [`hash`](Self::hash).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use hapax::{KeyHash, Seed};
+    /// let mut hashes = [KeyHash::from_uniform(&[0; 16]); 2];
+    /// Seed::new(42).hash_all(&["abc", "xyz"], &mut hashes)?;
+    /// assert_eq!(hashes[1], Seed::new(42).hash("xyz")?);
+    /// # Ok::<(), hapax::HashError>(())
+    /// ```
+    #[inline]
+    pub fn hash_all<K: Key>(&self, keys: &[K], hashes: &mut [KeyHash]) -> Result<(), HashError> {
+        let pairs = keys.iter().zip(hashes);
+        match &self.0 {
+            Kind::Xxh3(seed) => {
+                pairs.for_each(|(key, hash)| *hash = xxh3(key.canonical_bytes().as_ref(), *seed));
+            }
+            Kind::Siphash(secret) => {
+                pairs.for_each(|(key, hash)| *hash = secret.hash(key.canonical_bytes().as_ref()));
+            }
+            other => return Err(other.refusal()),
+        }
+        Ok(())
+    }
+}
+
+impl Kind {
+    /// Why this kind hashes no keys, if it does not.
+    #[cold]
+    fn refusal(&self) -> HashError {
+        match self {
+            Self::Uniform(digest) => HashError::AlreadyHashed { digest: *digest },
+            Self::Locked(id) => HashError::Locked { key_id: *id },
+            Self::Xxh3(_) | Self::Siphash(_) => unreachable!("these do"),
+        }
+    }
+}
+
+#[inline]
+fn xxh3(bytes: &[u8], seed: u64) -> KeyHash {
+    let word = xxh3_128_with_seed(bytes, seed);
+    KeyHash::from_halves((word >> 64) as u64, word as u64)
 }
 
 /// A 128-bit secret for keyed hashing. Wiped when dropped; `Debug` shows only its id.
@@ -178,13 +226,14 @@ impl SecretKey {
     /// and does not help to find one.
     #[must_use]
     pub fn id(&self) -> KeyId {
-        KeyId((self.hash(b"hapax key id") >> 64) as u64)
+        KeyId(self.hash(b"hapax key id").hi())
     }
 
-    fn hash(&self, bytes: &[u8]) -> u128 {
+    fn hash(&self, bytes: &[u8]) -> KeyHash {
         let mut hasher = SipHasher13::new_with_key(&self.0);
         std::hash::Hasher::write(&mut hasher, bytes);
-        hasher.finish128().as_u128()
+        let word = hasher.finish128().as_u128();
+        KeyHash::from_halves((word >> 64) as u64, word as u64)
     }
 }
 

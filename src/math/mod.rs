@@ -8,3 +8,4 @@ pub mod blocked;
 pub mod bloom;
 pub mod cuckoo;
 pub mod fuse;
+pub mod word;

@@ -27,7 +27,7 @@ mod portable;
 mod x86;
 
 pub(crate) use map::map;
-pub(crate) use pipeline::pipelined;
+pub(crate) use pipeline::{is_large, pipelined};
 
 use std::sync::OnceLock;
 
@@ -55,15 +55,32 @@ impl Rounds {
     pub(crate) const fn num_probes(self) -> u32 {
         (self.full * LANES + self.partial) as u32
     }
+
+    /// The sets of lanes that a partial round takes one of.
+    #[inline]
+    fn lane_sets(self) -> &'static LaneSets {
+        &LANE_SETS[self.partial % LANES]
+    }
 }
 
 /// What one key asks: its line, and what its bits follow from.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Probe {
     pub(crate) line: usize,
-    /// A word for each round, and 16 bits that choose the lanes of a partial round.
-    pub(crate) rounds: [u32; 3],
-    pub(crate) choice: u16,
+    pub(crate) bits: u64,
+}
+
+/// What remixes a probe's bits for the choice of lanes and the third round: 2⁶⁴/φ.
+const REMIX: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The word of a round: the low half of the bits, the high half, or the middle of their product.
+#[inline]
+const fn word_of_round(bits: u64, round: usize) -> u32 {
+    match round {
+        0 => bits as u32,
+        1 => (bits >> 32) as u32,
+        _ => (bits.wrapping_mul(REMIX) >> 16) as u32,
+    }
 }
 
 /// Odd multipliers of the lanes: the fractional parts of the square roots of the first eight primes,
@@ -79,19 +96,23 @@ const MULTIPLIERS: [u32; LANES] = [
     0x5be0_cd19,
 ];
 
-/// The lanes of a partial round, as a mask a lane: one of the sets of `lanes` of the eight.
-///
-/// All sets of one size are equally likely to within 1/900 of their probability.
-#[inline]
-fn chosen_lanes(choice: u16, lanes: usize) -> &'static [u32; LANES] {
-    let sets = &LANE_SETS[lanes];
-    &sets.masks[(usize::from(choice) * sets.len) >> 16]
-}
-
-/// The sets of one size.
+/// The sets of so many lanes, as a mask a lane.
 struct LaneSets {
     masks: [[u32; LANES]; 70],
     len: usize,
+}
+
+impl LaneSets {
+    /// The lanes of a partial round after so many full ones. Chosen by 16 bits that no round has used:
+    /// the top ones, or those of the product if round 1 has them. All sets are equally likely to
+    /// within 1/900 of their probability.
+    #[inline]
+    fn choose(&self, bits: u64, full: usize) -> &[u32; LANES] {
+        let bits = if full == 0 { bits } else { bits.wrapping_mul(REMIX) };
+        let choice = ((bits >> 48) as u32 * self.len as u32) >> 16;
+        // Never past the end: there are at most 70 sets.
+        self.masks.get(choice as usize).unwrap_or(&self.masks[0])
+    }
 }
 
 /// All sets of 0 to 7 lanes, by size; sets in ascending order of their bits.

@@ -1,12 +1,15 @@
 //! Lines in plain Rust: the reference for the other paths.
 
-use super::{LANES, LINE_WORDS, MULTIPLIERS, Prefetch, Probe, Rounds, chosen_lanes, pipelined};
+use super::{
+    LANES, LINE_WORDS, MULTIPLIERS, Prefetch, Probe, Rounds, is_large, pipelined, word_of_round,
+};
 
 /// The bits of a key in its line.
 #[inline]
 fn mask(rounds: Rounds, probe: Probe) -> [u64; LINE_WORDS] {
     let mut mask = [0; LINE_WORDS];
-    let mut add = |word: u32, lanes: &[u32; LANES]| {
+    let mut add = |round: usize, lanes: &[u32; LANES]| {
+        let word = word_of_round(probe.bits, round);
         for (lane, (multiplier, chosen)) in MULTIPLIERS.iter().zip(lanes).enumerate() {
             let field = word.wrapping_mul(*multiplier) >> 26;
             let (half, bit) = (field as usize / 32, field % 32);
@@ -15,12 +18,11 @@ fn mask(rounds: Rounds, probe: Probe) -> [u64; LINE_WORDS] {
             mask[place] |= u64::from(chosen & 1 << bit) << (lane % 2 * 32);
         }
     };
-    for word in probe.rounds.iter().take(rounds.full) {
-        add(*word, &[u32::MAX; LANES]);
+    for round in 0..rounds.full {
+        add(round, &[u32::MAX; LANES]);
     }
     if rounds.partial > 0 {
-        let word = probe.rounds.get(rounds.full).copied().unwrap_or_default();
-        add(word, chosen_lanes(probe.choice, rounds.partial));
+        add(rounds.full, rounds.lane_sets().choose(probe.bits, rounds.full));
     }
     mask
 }
@@ -52,8 +54,13 @@ pub(super) fn contains_all(
     probe: impl Fn(usize) -> Probe,
     mut answer: impl FnMut(usize, bool),
 ) {
-    let place = Prefetch::of(words);
-    pipelined(len, |i| place.line(probe(i)), |i, probe| answer(i, contains(words, rounds, probe)));
+    let (place, ahead) = (Prefetch::of(words), is_large(words));
+    pipelined(
+        ahead,
+        len,
+        |i| place.line(probe(i)),
+        |i, probe| answer(i, contains(words, rounds, probe)),
+    );
 }
 
 pub(super) fn insert_all(
@@ -63,6 +70,11 @@ pub(super) fn insert_all(
     probe: impl Fn(usize) -> Probe,
     mut answer: impl FnMut(usize, u32),
 ) {
-    let place = Prefetch::of(words);
-    pipelined(len, |i| place.line(probe(i)), |i, probe| answer(i, insert(words, rounds, probe)));
+    let (place, ahead) = (Prefetch::of(words), is_large(words));
+    pipelined(
+        ahead,
+        len,
+        |i| place.line(probe(i)),
+        |i, probe| answer(i, insert(words, rounds, probe)),
+    );
 }

@@ -9,24 +9,22 @@ fn word(index: u64) -> u64 {
 }
 
 fn probe(index: u64, lines: usize) -> Probe {
-    let (a, b) = (word(index), word(index ^ 1 << 40));
-    Probe {
-        line: (a >> 32) as usize % lines,
-        rounds: [b as u32, (b >> 32) as u32, a as u32],
-        choice: (a >> 16) as u16,
-    }
+    Probe { line: (word(index) >> 32) as usize % lines, bits: word(index ^ 1 << 40) }
 }
 
 /// The positions of a probe's bits, read off the drawing.
 fn positions(rounds: Rounds, probe: Probe) -> Vec<usize> {
     let mut positions = Vec::new();
-    for (round, word) in probe.rounds.iter().enumerate().take(rounds.full + 1) {
+    let remixed = probe.bits.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let choice = if rounds.full == 0 { probe.bits } else { remixed };
+    let words = [probe.bits as u32, (probe.bits >> 32) as u32, (remixed >> 16) as u32];
+    for (round, word) in words.iter().enumerate().take(rounds.full + 1) {
         for (lane, multiplier) in MULTIPLIERS.iter().enumerate() {
             let chosen = round < rounds.full || {
                 let sets: Vec<u32> = (0..255)
                     .filter(|set: &u32| set.count_ones() as usize == rounds.partial)
                     .collect();
-                let set = sets[usize::from(probe.choice) * sets.len() / 65_536];
+                let set = sets[(choice >> 48) as usize * sets.len() / 65_536];
                 set >> lane & 1 == 1
             };
             let product = word.wrapping_mul(*multiplier);

@@ -12,7 +12,10 @@ use std::arch::x86_64::{
     _mm512_sllv_epi32, _mm512_storeu_si512, _mm512_test_epi32_mask,
 };
 
-use super::{LANES, LINE_WORDS, MULTIPLIERS, Prefetch, Probe, Rounds, chosen_lanes, pipelined};
+use super::{
+    LANES, LINE_WORDS, LaneSets, MULTIPLIERS, Prefetch, Probe, Rounds, is_large, pipelined,
+    word_of_round,
+};
 
 /// Asks for the cache line of an address.
 #[inline]
@@ -44,6 +47,21 @@ impl Avx512 {
     }
 }
 
+/// Runs a block with the number of rounds as constants, so that it has no branch for a key to miss:
+/// `FULL` whole rounds, and whether there is a partial one.
+macro_rules! with_rounds {
+    ($rounds:expr, $run:ident($($argument:expr),*)) => {
+        match ($rounds.full, $rounds.partial > 0) {
+            (0, _) => $run::<0, true>($($argument),*),
+            (1, false) => $run::<1, false>($($argument),*),
+            (1, true) => $run::<1, true>($($argument),*),
+            (2, false) => $run::<2, false>($($argument),*),
+            (2, true) => $run::<2, true>($($argument),*),
+            _ => $run::<3, false>($($argument),*),
+        }
+    };
+}
+
 /// The four operations of a path, from its kernels for one line.
 macro_rules! operations {
     ($path:ty, $features:literal, $contains:ident, $insert:ident) => {
@@ -52,7 +70,9 @@ macro_rules! operations {
             pub(super) fn contains(self, words: &[u64], rounds: Rounds, probe: Probe) -> bool {
                 #[target_feature(enable = $features)]
                 fn run(words: &[u64], rounds: Rounds, probe: Probe) -> bool {
-                    line(words, probe).is_some_and(|line| $contains(line, rounds, probe))
+                    let (sets, bits) = (rounds.lane_sets(), probe.bits);
+                    line(words, probe)
+                        .is_some_and(|line| with_rounds!(rounds, $contains(line, sets, bits)))
                 }
                 // SAFETY: a value of this type exists only where `detect` found the features.
                 unsafe { run(words, rounds, probe) }
@@ -62,7 +82,9 @@ macro_rules! operations {
             pub(super) fn insert(self, words: &mut [u64], rounds: Rounds, probe: Probe) -> u32 {
                 #[target_feature(enable = $features)]
                 fn run(words: &mut [u64], rounds: Rounds, probe: Probe) -> u32 {
-                    line_mut(words, probe).map_or(0, |line| $insert(line, rounds, probe))
+                    let (sets, bits) = (rounds.lane_sets(), probe.bits);
+                    line_mut(words, probe)
+                        .map_or(0, |line| with_rounds!(rounds, $insert(line, sets, bits)))
                 }
                 // SAFETY: a value of this type exists only where `detect` found the features.
                 unsafe { run(words, rounds, probe) }
@@ -78,26 +100,29 @@ macro_rules! operations {
                 answer: impl FnMut(usize, bool),
             ) {
                 #[target_feature(enable = $features)]
-                fn run(
+                fn run<const FULL: usize, const PARTIAL: bool>(
                     words: &[u64],
-                    rounds: Rounds,
+                    sets: &LaneSets,
                     len: usize,
                     probe: impl Fn(usize) -> Probe,
                     mut answer: impl FnMut(usize, bool),
                 ) {
                     let place = Prefetch::of(words);
                     pipelined(
+                        is_large(words),
                         len,
                         |i| place.line(probe(i)),
                         |i, probe| {
-                            let found = line(words, probe)
-                                .is_some_and(|line| $contains(line, rounds, probe));
+                            let found = line(words, probe).is_some_and(|line| {
+                                $contains::<FULL, PARTIAL>(line, sets, probe.bits)
+                            });
                             answer(i, found);
                         },
                     );
                 }
+                let sets = rounds.lane_sets();
                 // SAFETY: a value of this type exists only where `detect` found the features.
-                unsafe { run(words, rounds, len, probe, answer) }
+                unsafe { with_rounds!(rounds, run(words, sets, len, probe, answer)) }
             }
 
             #[inline]
@@ -110,26 +135,28 @@ macro_rules! operations {
                 answer: impl FnMut(usize, u32),
             ) {
                 #[target_feature(enable = $features)]
-                fn run(
+                fn run<const FULL: usize, const PARTIAL: bool>(
                     words: &mut [u64],
-                    rounds: Rounds,
+                    sets: &LaneSets,
                     len: usize,
                     probe: impl Fn(usize) -> Probe,
                     mut answer: impl FnMut(usize, u32),
                 ) {
                     let place = Prefetch::of(words);
                     pipelined(
+                        is_large(words),
                         len,
                         |i| place.line(probe(i)),
                         |i, probe| {
                             let new_bits = line_mut(words, probe)
-                                .map_or(0, |line| $insert(line, rounds, probe));
+                                .map_or(0, |line| $insert::<FULL, PARTIAL>(line, sets, probe.bits));
                             answer(i, new_bits);
                         },
                     );
                 }
+                let sets = rounds.lane_sets();
                 // SAFETY: a value of this type exists only where `detect` found the features.
-                unsafe { run(words, rounds, len, probe, answer) }
+                unsafe { with_rounds!(rounds, run(words, sets, len, probe, answer)) }
             }
         }
     };
@@ -156,7 +183,7 @@ fn load_lanes(lanes: &[u32; LANES]) -> __m256i {
     unsafe { _mm256_loadu_si256(lanes.as_ptr().cast()) }
 }
 
-/// The products of a round's word in the eight lanes, and the lanes in use.
+/// The products of a round's word in the eight lanes.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn products(word: u32) -> __m256i {
@@ -190,17 +217,21 @@ fn select([low, high]: [__m256i; 2], products: __m256i) -> __m256i {
 
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
-fn contains_avx2(line: &Line, rounds: Rounds, probe: Probe) -> bool {
+fn contains_avx2<const FULL: usize, const PARTIAL: bool>(
+    line: &Line,
+    sets: &LaneSets,
+    bits_of_key: u64,
+) -> bool {
     let halves = halves(line);
     let mut missing = _mm256_setzero_si256();
-    for word in probe.rounds.iter().take(rounds.full) {
-        let products = products(*word);
+    for round in 0..FULL {
+        let products = products(word_of_round(bits_of_key, round));
         let absent = _mm256_andnot_si256(select(halves, products), bits(products));
         missing = _mm256_or_si256(missing, absent);
     }
-    if rounds.partial > 0 {
-        let products = products(probe.rounds.get(rounds.full).copied().unwrap_or_default());
-        let lanes = load_lanes(chosen_lanes(probe.choice, rounds.partial));
+    if PARTIAL {
+        let products = products(word_of_round(bits_of_key, FULL));
+        let lanes = load_lanes(sets.choose(bits_of_key, FULL));
         let bits = _mm256_and_si256(bits(products), lanes);
         missing = _mm256_or_si256(missing, _mm256_andnot_si256(select(halves, products), bits));
     }
@@ -209,7 +240,11 @@ fn contains_avx2(line: &Line, rounds: Rounds, probe: Probe) -> bool {
 
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
-fn insert_avx2(line: &mut Line, rounds: Rounds, probe: Probe) -> u32 {
+fn insert_avx2<const FULL: usize, const PARTIAL: bool>(
+    line: &mut Line,
+    sets: &LaneSets,
+    bits_of_key: u64,
+) -> u32 {
     let mut halves = halves(line);
     let mut new_bits = 0;
     let mut add = |products: __m256i, bits: __m256i| {
@@ -224,13 +259,13 @@ fn insert_avx2(line: &mut Line, rounds: Rounds, probe: Probe) -> u32 {
             _mm256_or_si256(halves[1], _mm256_and_si256(high, bits)),
         ];
     };
-    for word in probe.rounds.iter().take(rounds.full) {
-        let products = products(*word);
+    for round in 0..FULL {
+        let products = products(word_of_round(bits_of_key, round));
         add(products, bits(products));
     }
-    if rounds.partial > 0 {
-        let products = products(probe.rounds.get(rounds.full).copied().unwrap_or_default());
-        let lanes = load_lanes(chosen_lanes(probe.choice, rounds.partial));
+    if PARTIAL {
+        let products = products(word_of_round(bits_of_key, FULL));
+        let lanes = load_lanes(sets.choose(bits_of_key, FULL));
         add(products, _mm256_and_si256(bits(products), lanes));
     }
     // SAFETY: a line is 64 writable bytes, each half of it 32; the stores ask for no alignment.
@@ -252,15 +287,6 @@ fn bits_of_round(word: u32) -> __m512i {
     _mm512_sllv_epi32(_mm512_set1_epi32(1), counts)
 }
 
-/// The bits of a partial round.
-#[inline]
-#[target_feature(enable = "avx512f,avx2")]
-fn bits_of_lanes(rounds: Rounds, probe: Probe) -> __m512i {
-    let word = probe.rounds.get(rounds.full).copied().unwrap_or_default();
-    let lanes = load_lanes(chosen_lanes(probe.choice, rounds.partial));
-    _mm512_and_si512(bits_of_round(word), _mm512_broadcast_i64x4(lanes))
-}
-
 #[inline]
 #[target_feature(enable = "avx512f,avx2")]
 fn load_line(line: &Line) -> __m512i {
@@ -270,13 +296,19 @@ fn load_line(line: &Line) -> __m512i {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx2,popcnt")]
-fn contains_avx512(line: &Line, rounds: Rounds, probe: Probe) -> bool {
+fn contains_avx512<const FULL: usize, const PARTIAL: bool>(
+    line: &Line,
+    sets: &LaneSets,
+    bits_of_key: u64,
+) -> bool {
     let mut bits = _mm512_setzero_si512();
-    for word in probe.rounds.iter().take(rounds.full) {
-        bits = _mm512_or_si512(bits, bits_of_round(*word));
+    for round in 0..FULL {
+        bits = _mm512_or_si512(bits, bits_of_round(word_of_round(bits_of_key, round)));
     }
-    if rounds.partial > 0 {
-        bits = _mm512_or_si512(bits, bits_of_lanes(rounds, probe));
+    if PARTIAL {
+        let lanes = _mm512_broadcast_i64x4(load_lanes(sets.choose(bits_of_key, FULL)));
+        let round = bits_of_round(word_of_round(bits_of_key, FULL));
+        bits = _mm512_or_si512(bits, _mm512_and_si512(round, lanes));
     }
     let missing = _mm512_andnot_si512(load_line(line), bits);
     _mm512_test_epi32_mask(missing, missing) == 0
@@ -284,7 +316,11 @@ fn contains_avx512(line: &Line, rounds: Rounds, probe: Probe) -> bool {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx2,popcnt")]
-fn insert_avx512(line: &mut Line, rounds: Rounds, probe: Probe) -> u32 {
+fn insert_avx512<const FULL: usize, const PARTIAL: bool>(
+    line: &mut Line,
+    sets: &LaneSets,
+    bits_of_key: u64,
+) -> u32 {
     let mut words = load_line(line);
     let mut new_bits = 0;
     let mut add = |bits: __m512i| {
@@ -293,11 +329,12 @@ fn insert_avx512(line: &mut Line, rounds: Rounds, probe: Probe) -> u32 {
         new_bits += _mm512_test_epi32_mask(missing, missing).count_ones();
         words = _mm512_or_si512(words, bits);
     };
-    for word in probe.rounds.iter().take(rounds.full) {
-        add(bits_of_round(*word));
+    for round in 0..FULL {
+        add(bits_of_round(word_of_round(bits_of_key, round)));
     }
-    if rounds.partial > 0 {
-        add(bits_of_lanes(rounds, probe));
+    if PARTIAL {
+        let lanes = _mm512_broadcast_i64x4(load_lanes(sets.choose(bits_of_key, FULL)));
+        add(_mm512_and_si512(bits_of_round(word_of_round(bits_of_key, FULL)), lanes));
     }
     // SAFETY: a line is 64 writable bytes; the store asks for no alignment.
     unsafe { _mm512_storeu_si512(line.as_mut_ptr().cast(), words) };

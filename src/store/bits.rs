@@ -15,6 +15,8 @@ use std::fmt;
 use bitvec::order::Lsb0;
 use bitvec::slice::BitSlice;
 
+use crate::simd::{Prefetch, is_large};
+
 /// An array of bits over words `S`.
 #[derive(Clone)]
 pub(crate) struct Bits<S> {
@@ -39,10 +41,23 @@ impl<S: AsRef<[u64]>> Bits<S> {
         BitSlice::from_slice(self.words())
     }
 
-    /// Whether the bit is set. Positions past the end read as 0.
+    /// Reads bits: a word whose lowest bit is the one at a position. Positions past the end read as
+    /// 0.
     #[inline]
-    pub(crate) fn get(&self, position: u64) -> bool {
-        self.slice().get(position as usize).is_some_and(|bit| *bit)
+    pub(crate) fn reader(&self) -> impl Fn(u64) -> u64 + Copy {
+        let words = self.words();
+        move |position| words.get((position / 64) as usize).copied().unwrap_or(0) >> (position % 64)
+    }
+
+    /// Asks for the memory of a bit; can be used while bits are being set.
+    pub(crate) fn fetcher(&self) -> impl Fn(u64) + Copy + use<S> {
+        let place = Prefetch::of(self.words());
+        move |position| place.word((position / 64) as usize)
+    }
+
+    /// Whether bits should be asked for ahead of use.
+    pub(crate) fn is_large(&self) -> bool {
+        is_large(self.words())
     }
 
     /// Number of set bits. O(len / 64).

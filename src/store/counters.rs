@@ -7,6 +7,8 @@
 
 use std::fmt;
 
+use crate::simd::{Prefetch, is_large};
+
 /// Counters of 4 or 8 bits over words `S`.
 #[derive(Clone)]
 pub(crate) struct Counters<S> {
@@ -50,6 +52,17 @@ impl<S: AsRef<[u64]>> Counters<S> {
     pub(crate) fn get(&self, position: u64) -> u64 {
         let (word, shift) = self.place(position);
         self.words().get(word).copied().unwrap_or(0) >> shift & self.max()
+    }
+
+    /// Asks for the memory of a counter; can be used while counters are being changed.
+    pub(crate) fn fetcher(&self) -> impl Fn(u64) + Copy + use<S> {
+        let (place, shift) = (Prefetch::of(self.words()), (64 / self.bits).ilog2());
+        move |position| place.word((position >> shift) as usize)
+    }
+
+    /// Whether counters should be asked for ahead of use.
+    pub(crate) fn is_large(&self) -> bool {
+        is_large(self.words())
     }
 
     /// How many counters are not 0, and how many are full. O(len).

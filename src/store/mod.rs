@@ -17,5 +17,5 @@ pub(crate) use cells::{Cells, lines_for};
 pub(crate) use counters::Counters;
 pub(crate) use lines::Lines;
 pub use mapped::Mapped;
-pub(crate) use slots::{Slots, words_for};
+pub(crate) use slots::{ANY, Slots, words_for};
 pub use words::Words;

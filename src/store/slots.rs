@@ -7,11 +7,34 @@
 //!
 //! A slot of 0 is empty. Two words of padding follow the last bucket, so that a bucket can always
 //! be read as three words without a test for the end.
+//!
+//! **Comparing.** A bucket is compared as a whole. Slots of up to 16 bits fit into one word, wider
+//! ones into two; slots of 4, 8 and 16 bits never cross a word, those of 32 bits are two whole ones.
+//! With x = bucket ⊕ (value in every slot), the slots that hold the value are those of x that are 0:
+//!
+//! ```text
+//!  x      0101 0000 1000 0001     high: 1000 in every slot, rest: 0111 in every slot
+//!  (x & rest) + rest | x          1xxx where a slot is not 0, 0xxx where it is
+//!  ¬ … & high
+//!  marks  0000 1000 0000 0000     slot 2 is equal
+//! ```
+//!
+//! No sum leaves its slot, so the marks are exact for every width. (L. Lamport, *Multiple byte
+//! processing with full-word instructions*, CACM 18, 1975.)
 
 use std::fmt;
 
+use crate::simd::prefetch;
+
 /// Slots in a bucket.
 const SLOTS: u32 = crate::math::cuckoo::SLOTS_PER_BUCKET as u32;
+
+/// The widest slots of which four fit into one word.
+const MAX_NARROW: u32 = 64 / SLOTS;
+
+/// In place of a width that is known at compile time: any. With a constant, all shifts and masks
+/// are constants.
+pub(crate) const ANY: u32 = 0;
 
 /// Words after the last bucket.
 const PADDING: u64 = 2;
@@ -32,6 +55,16 @@ pub(crate) const fn words_for(buckets: u64, bits: u32) -> Option<u64> {
     }
 }
 
+/// The lowest `bits` bits.
+const fn mask(bits: u32) -> u64 {
+    (1 << bits) - 1
+}
+
+/// 1 in every slot of a bucket.
+const fn ones(bits: u32) -> u128 {
+    1 | 1 << bits | 1 << (2 * bits) | 1 << (3 * bits)
+}
+
 impl<S: AsRef<[u64]>> Slots<S> {
     /// A table over its words; the caller has made `words_for(buckets, bits)` of them.
     pub(crate) const fn new(words: S, buckets: u64, bits: u32) -> Self {
@@ -50,27 +83,106 @@ impl<S: AsRef<[u64]>> Slots<S> {
         self.bits
     }
 
-    const fn mask(&self) -> u64 {
-        (1 << self.bits) - 1
+    /// Bits in a slot, as a constant where `B` is not [`ANY`].
+    const fn width<const B: u32>(&self) -> u32 {
+        if B == ANY { self.bits } else { B }
     }
 
     fn word(&self, index: usize) -> u64 {
         self.words().get(index).copied().unwrap_or(0)
     }
 
-    /// The four slots of a bucket.
+    /// Word and bit where a bucket starts.
     #[inline]
-    pub(crate) fn bucket(&self, bucket: u64) -> [u32; SLOTS as usize] {
-        let start = bucket * u64::from(SLOTS * self.bits);
-        let (word, shift) = ((start / 64) as usize, (start % 64) as u32);
+    const fn start<const B: u32>(&self, bucket: u64) -> (usize, u32) {
+        let start = bucket * (SLOTS * self.width::<B>()) as u64;
+        ((start / 64) as usize, (start % 64) as u32)
+    }
+
+    /// A bucket of slots of up to 16 bits.
+    #[inline]
+    fn narrow<const B: u32>(&self, bucket: u64) -> u64 {
+        let (word, shift) = self.start::<B>(bucket);
+        let mut packed = self.word(word) >> shift;
+        if !self.width::<B>().is_power_of_two() {
+            packed |= self.word(word + 1) << 1 << (63 - shift);
+        }
+        packed & (u64::MAX >> (64 - SLOTS * self.width::<B>()))
+    }
+
+    /// A bucket of slots of any width.
+    #[inline]
+    fn wide<const B: u32>(&self, bucket: u64) -> u128 {
+        let (word, shift) = self.start::<B>(bucket);
         let low = u128::from(self.word(word)) | u128::from(self.word(word + 1)) << 64;
         let mut packed = low >> shift;
         if shift > 0 {
             packed |= u128::from(self.word(word + 2)) << (128 - shift);
         }
-        std::array::from_fn(|slot| {
-            (packed >> (slot as u32 * self.bits)) as u32 & self.mask() as u32
-        })
+        packed & (u128::MAX >> (128 - SLOTS * self.width::<B>()))
+    }
+
+    /// The highest bit of each slot that holds the value.
+    #[inline]
+    fn marks<const B: u32>(&self, bucket: u64, value: u32) -> u128 {
+        let bits = self.width::<B>();
+        let ones = ones(bits);
+        if bits <= MAX_NARROW {
+            let ones = ones as u64;
+            let (high, rest) = (ones << (bits - 1), (ones << (bits - 1)) - ones);
+            let differ = self.narrow::<B>(bucket) ^ ones.wrapping_mul(value.into());
+            u128::from(!(((differ & rest) + rest) | differ) & high)
+        } else {
+            let (high, rest) = (ones << (bits - 1), (ones << (bits - 1)) - ones);
+            let differ = self.wide::<B>(bucket) ^ ones.wrapping_mul(value.into());
+            !(((differ & rest) + rest) | differ) & high
+        }
+    }
+
+    /// Whether a slot holds the value.
+    #[inline]
+    pub(crate) fn holds<const B: u32>(&self, bucket: u64, value: u32) -> bool {
+        self.marks::<B>(bucket, value) != 0
+    }
+
+    /// How many slots hold the value.
+    #[inline]
+    pub(crate) fn count_of<const B: u32>(&self, bucket: u64, value: u32) -> u32 {
+        self.marks::<B>(bucket, value).count_ones()
+    }
+
+    /// The first slot that holds the value; 0 finds the first free one.
+    #[inline]
+    pub(crate) fn first_of<const B: u32>(&self, bucket: u64, value: u32) -> Option<usize> {
+        let marks = self.marks::<B>(bucket, value);
+        // Three comparisons: a division by the width takes as long as the rest together.
+        let position = marks.trailing_zeros();
+        let slot = (1..SLOTS).map(|slot| usize::from(position >= slot * self.width::<B>())).sum();
+        (marks != 0).then_some(slot)
+    }
+
+    /// One slot of a bucket.
+    #[inline]
+    pub(crate) fn slot<const B: u32>(&self, bucket: u64, slot: usize) -> u32 {
+        let bits = self.width::<B>();
+        let at = slot as u32 * bits;
+        let packed = if bits <= MAX_NARROW {
+            self.narrow::<B>(bucket) >> at
+        } else {
+            (self.wide::<B>(bucket) >> at) as u64
+        };
+        (packed & mask(bits)) as u32
+    }
+
+    /// Starts to load the cache line in which a bucket begins. A hint.
+    #[inline]
+    pub(crate) fn prefetch<const B: u32>(&self, bucket: u64) {
+        prefetch(self.words(), self.start::<B>(bucket).0);
+    }
+
+    /// The four slots of a bucket.
+    pub(crate) fn bucket(&self, bucket: u64) -> [u32; SLOTS as usize] {
+        std::array::from_fn(|slot| self.slot::<ANY>(bucket, slot))
     }
 
     /// Number of slots in use. O(slots).
@@ -92,13 +204,19 @@ impl<S: AsRef<[u64]>> Slots<S> {
 
 impl<S: AsRef<[u64]> + AsMut<[u64]>> Slots<S> {
     /// Stores a slot. Buckets past the end change nothing.
-    pub(crate) fn set(&mut self, bucket: u64, slot: usize, value: u32) {
-        let start = bucket * u64::from(SLOTS * self.bits) + slot as u64 * u64::from(self.bits);
+    #[inline]
+    pub(crate) fn set<const B: u32>(&mut self, bucket: u64, slot: usize, value: u32) {
+        let bits = self.width::<B>();
+        let start = bucket * u64::from(SLOTS * bits) + slot as u64 * u64::from(bits);
         let (word, shift) = ((start / 64) as usize, (start % 64) as u32);
-        let mask = u128::from(self.mask());
-        if let Some([low, high]) = self.words.as_mut().get_mut(word..word + 2) {
+        let (mask, value) = (mask(bits), u64::from(value));
+        if bits.is_power_of_two() {
+            if let Some(word) = self.words.as_mut().get_mut(word) {
+                *word = *word & !(mask << shift) | (value & mask) << shift;
+            }
+        } else if let Some([low, high]) = self.words.as_mut().get_mut(word..word + 2) {
             let mut pair = u128::from(*low) | u128::from(*high) << 64;
-            pair = pair & !(mask << shift) | (u128::from(value) & mask) << shift;
+            pair = pair & !(u128::from(mask) << shift) | u128::from(value & mask) << shift;
             *low = pair as u64;
             *high = (pair >> 64) as u64;
         }
@@ -116,5 +234,62 @@ impl<S> fmt::Debug for Slots<S> {
             .field("buckets", &self.buckets)
             .field("bits", &self.bits)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against slots taken out one by one, for every width, each slot equal to its neighbours in
+    /// all but one bit: what a carry from slot to slot would get wrong.
+    #[test]
+    fn marks_are_exact_for_every_width() {
+        for bits in 4..=32 {
+            let words = vec![0; words_for(9, bits).unwrap() as usize];
+            let mut slots = Slots::new(words, 9, bits);
+            let (top, most) = (1u32 << (bits - 1), u32::MAX >> (32 - bits));
+            let values = [0, 1, 2, top - 1, top, top + 1, most - 1, most];
+            for round in 0..values.len().pow(4) {
+                let bucket = round as u64 % 9;
+                for slot in 0..4 {
+                    let value = values[round / values.len().pow(slot) % values.len()];
+                    slots.set::<ANY>(bucket, slot as usize, value);
+                }
+                let held = slots.bucket(bucket);
+                for value in values {
+                    let equal = held.iter().filter(|&&slot| slot == value).count();
+                    let first = held.iter().position(|&slot| slot == value);
+                    assert_eq!(
+                        slots.count_of::<ANY>(bucket, value) as usize,
+                        equal,
+                        "{bits} {held:x?}"
+                    );
+                    assert_eq!(slots.first_of::<ANY>(bucket, value), first, "{bits} {held:x?}");
+                    assert_eq!(slots.holds::<ANY>(bucket, value), equal > 0, "{bits} {held:x?}");
+                }
+            }
+        }
+    }
+
+    /// Neighbours of a bucket are left alone, and every slot comes back from where it was put.
+    #[test]
+    fn slots_come_back_for_every_width() {
+        for bits in 4..=32 {
+            let words = vec![0; words_for(40, bits).unwrap() as usize];
+            let mut slots = Slots::new(words, 40, bits);
+            let value = |bucket: u64, slot: usize| {
+                let word = (bucket * 4 + slot as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                (word >> 32) as u32 >> (32 - bits)
+            };
+            for bucket in (0..40).rev() {
+                (0..4).for_each(|slot| slots.set::<ANY>(bucket, slot, value(bucket, slot)));
+            }
+            for bucket in 0..40 {
+                let expected = std::array::from_fn(|slot| value(bucket, slot));
+                assert_eq!(slots.bucket(bucket), expected, "{bits} bits");
+            }
+            assert!(slots.padding_is_clear());
+        }
     }
 }

@@ -17,9 +17,14 @@ fn impossible_parameters_are_refused() {
     let (bloom, counting, cuckoo) = (made("bloom"), made("counting-4"), made("cuckoo-13"));
     let le = u64::to_le_bytes;
     let mut table = Table::new();
-    for (typed, file) in
-        [(doors::BLOOM, &bloom), (doors::COUNTING, &counting), (doors::CUCKOO, &cuckoo)]
-    {
+    let (word, blocked) = (made("word"), made("blocked"));
+    for (typed, file) in [
+        (doors::BLOOM, &bloom),
+        (doors::COUNTING, &counting),
+        (doors::CUCKOO, &cuckoo),
+        (doors::WORD, &word),
+        (doors::BLOCKED, &blocked),
+    ] {
         for doors in [typed, doors::ANY] {
             let mut row = |name, at, new: &[u8], expected| {
                 let bytes = in_section(file, PARAMS, at, new);
@@ -53,6 +58,28 @@ fn impossible_parameters_are_refused() {
             row("probes", doors, file, PER_KEY, &found.to_le_bytes(), probes(found));
         }
     }
+    for found in [0u32, 11, u32::MAX] {
+        row("bits of a word", doors::WORD, &word, PER_KEY, &found.to_le_bytes(), {
+            invalid("number of probes", "1 to 10", found)
+        });
+    }
+    for found in [0u32, 25, u32::MAX] {
+        row("bits of a line", doors::BLOCKED, &blocked, PER_KEY, &found.to_le_bytes(), {
+            invalid("number of probes", "1 to 24", found)
+        });
+    }
+    let bits = parts(&blocked)[1].bytes.len() * 8;
+    row("more ones than lines have", doors::BLOCKED, &blocked, FIRST, &le(bits as u64 + 1), {
+        invalid("number of set bits", format!("0 to {bits}"), bits + 1)
+    });
+    let bits = parts(&word)[1].bytes.len() * 8;
+    row("more ones than words have", doors::WORD, &word, FIRST, &le(bits as u64 + 1), {
+        invalid("number of set bits", format!("0 to {bits}"), bits + 1)
+    });
+    let reserved = || DecodeError::Reserved { part: "parameters" };
+    row("blocked with counters", doors::BLOCKED, &blocked, COUNTER_BITS, &[4], reserved());
+    row("word with counters", doors::WORD, &word, COUNTER_BITS, &[4], reserved());
+    row("word with saturated", doors::WORD, &word, SECOND, &[1], reserved());
     let bits = parts(&bloom)[1].bytes.len() * 8;
     row("more ones than bits", doors::BLOOM, &bloom, FIRST, &le(bits as u64 + 1), {
         invalid("number of set bits", format!("0 to {bits}"), bits + 1)
@@ -102,6 +129,16 @@ fn impossible_parameters_are_refused() {
     table.row("bloom without a bit", doors::BLOOM, bodiless, OnOpening, {
         invalid("size of the bit array", "at least 64", 0)
     });
+    for words in [0, 1, 7, 9] {
+        let ragged = rebuilt(&blocked, |parts| parts[1].bytes.resize(8 * words, 0));
+        table.row("blocked of no whole lines", doors::BLOCKED, ragged, OnOpening, {
+            invalid("number of words", "a multiple of 8, and not 0", words)
+        });
+    }
+    let bodiless = rebuilt(&word, |parts| parts[1].bytes.clear());
+    table.row("word-blocked without a word", doors::WORD, bodiless, OnOpening, {
+        invalid("size of the bit array", "at least 64", 0)
+    });
     let bodiless = rebuilt(&counting, |parts| parts[1].bytes.clear());
     table.row("counting without a counter", doors::COUNTING, bodiless, OnOpening, {
         invalid("number of counters", "at least 8", 0)
@@ -127,6 +164,12 @@ fn counts_that_contradict_the_body_are_found_by_the_full_check() {
     let ones = stored(&bloom, FIRST);
     row("a one too many", doors::BLOOM, &bloom, FIRST, ones + 1, "number of set bits");
     row("no ones", doors::BLOOM, &bloom, FIRST, 0, "number of set bits");
+    let word = made("word");
+    let ones = stored(&word, FIRST);
+    row("a bit too few", doors::WORD, &word, FIRST, ones - 1, "number of set bits");
+    let blocked = made("blocked");
+    let ones = stored(&blocked, FIRST);
+    row("a bit of a line too few", doors::BLOCKED, &blocked, FIRST, ones - 1, "number of set bits");
     let used = stored(&counting, FIRST);
     row("one too few", doors::COUNTING, &counting, FIRST, used - 1, "number of counters in use");
     row("not saturated", doors::COUNTING, &counting, SECOND, 0, "number of saturated counters");

@@ -26,7 +26,7 @@ pub(crate) struct Sample {
     pub(crate) members: u32,
 }
 
-pub(crate) const SAMPLES: [Sample; 17] = [
+pub(crate) const SAMPLES: [Sample; 22] = [
     Sample { name: "bloom", doors: doors::BLOOM, make: bloom, hash: xxh3, members: 40 },
     Sample { name: "bloom-empty", doors: doors::ANY, make: empty, hash: xxh3, members: 0 },
     Sample { name: "bloom-sha1", doors: doors::ANY, make: uniform, hash: sha1, members: 50 },
@@ -42,6 +42,23 @@ pub(crate) const SAMPLES: [Sample; 17] = [
     Sample { name: "cuckoo-13", doors: doors::ANY, make: cuckoo_13, hash: xxh3, members: 50 },
     Sample { name: "cuckoo-32", doors: doors::ANY, make: cuckoo_32, hash: xxh3, members: 30 },
     Sample { name: "cuckoo-keyed", doors: doors::CUCKOO, make: keyed, hash: siphash, members: 40 },
+    Sample { name: "word", doors: doors::WORD, make: word, hash: xxh3, members: 40 },
+    Sample { name: "word-low", doors: doors::ANY, make: word_low, hash: xxh3_42, members: 25 },
+    Sample { name: "blocked", doors: doors::BLOCKED, make: blocked, hash: xxh3, members: 50 },
+    Sample {
+        name: "blocked-low",
+        doors: doors::ANY,
+        make: blocked_low,
+        hash: xxh3_42,
+        members: 40,
+    },
+    Sample {
+        name: "blocked-lowest",
+        doors: doors::ANY,
+        make: blocked_lowest,
+        hash: xxh3,
+        members: 40,
+    },
     Sample { name: "fuse-8", doors: doors::FUSE, make: fuse_8, hash: xxh3, members: 60 },
     Sample { name: "fuse-13", doors: doors::ANY, make: fuse_13, hash: sha1, members: 90 },
     Sample { name: "fuse-shards", doors: doors::FUSE, make: fuse_shards, hash: xxh3, members: 200 },
@@ -135,6 +152,31 @@ fn empty() -> Vec<u8> {
     file(vacant("bloom-empty", || builder.build().unwrap()))
 }
 
+/// Part of one round.
+fn blocked() -> Vec<u8> {
+    let builder = BlockedBloomFilter::builder().capacity(50).false_positive_rate(0.02);
+    let mut filter = vacant("blocked", || builder.build().unwrap());
+    fill(&mut filter, xxh3, 0..50);
+    file(filter)
+}
+
+/// One round and part of another.
+fn blocked_low() -> Vec<u8> {
+    let builder = BlockedBloomFilter::builder().capacity(40).false_positive_rate(1e-4);
+    let builder = builder.salt(Salt::new(3)).seed(Seed::new(42));
+    let mut filter = vacant("blocked-low", || builder.build().unwrap());
+    fill(&mut filter, xxh3_42, 0..40);
+    file(filter)
+}
+
+/// Two rounds and part of a third.
+fn blocked_lowest() -> Vec<u8> {
+    let builder = BlockedBloomFilter::builder().byte_len(64 * 4).capacity(40);
+    let mut filter = vacant("blocked-lowest", || builder.build().unwrap());
+    fill(&mut filter, xxh3, 0..40);
+    file(filter)
+}
+
 fn uniform() -> Vec<u8> {
     let builder = BloomFilter::builder().capacity(50).false_positive_rate(0.01);
     let builder = builder.seed(Seed::uniform(Digest::Sha1));
@@ -225,6 +267,22 @@ fn keyed() -> Vec<u8> {
     let builder = builder.seed(Seed::secret(SecretKey::new(SECRET)));
     let mut filter = vacant("cuckoo-keyed", || builder.build().unwrap());
     fill(&mut filter, siphash, 0..40);
+    file(filter)
+}
+
+fn word() -> Vec<u8> {
+    let builder = WordBloomFilter::builder().capacity(40).false_positive_rate(0.02);
+    let mut filter = vacant("word", || builder.build().unwrap());
+    fill(&mut filter, xxh3, 0..40);
+    file(filter)
+}
+
+fn word_low() -> Vec<u8> {
+    let builder = WordBloomFilter::builder().byte_len(176).capacity(20);
+    let builder = builder.seed(Seed::new(42)).salt(Salt::new(1 << 40));
+    let builder = builder.past_capacity(PastCapacity::Degrade);
+    let mut filter = vacant("word-low", || builder.build().unwrap());
+    fill(&mut filter, xxh3_42, 0..25);
     file(filter)
 }
 

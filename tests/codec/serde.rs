@@ -38,9 +38,10 @@ fn every_type_comes_back_from_text_and_binary_formats() {
     round_trip::<CountingBloomFilter>("counting-4");
     round_trip::<CuckooFilter>("cuckoo-13");
     round_trip::<CuckooFilter>("cuckoo-keyed");
+    round_trip::<WordBloomFilter>("word");
     round_trip::<BinaryFuseFilter>("fuse-shards");
     round_trip::<GrowingFilter>("cuckoo-8");
-    for name in ["bloom", "fuse-8", "bloom-sha1", "counting-8", "cuckoo-32"] {
+    for name in ["word-low", "bloom", "fuse-8", "bloom-sha1", "counting-8", "cuckoo-32"] {
         round_trip::<AnyFilter>(name);
     }
     round_trip::<GenerationWindow<BloomFilter>>("window-bloom");

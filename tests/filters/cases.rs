@@ -3,6 +3,7 @@
 use hapax::filter::{Buildable, Builder};
 use hapax::{
     BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, PastCapacity, Salt, Seed,
+    SharedBloomFilter, WordBloomFilter,
 };
 
 use crate::support::{Oracle, Subject};
@@ -93,5 +94,29 @@ pub fn blocked() -> Vec<Case<BlockedBloomFilter>> {
         case("two rounds", sized(1_000, 2f64.powi(-16))),
         case("low rate", sized(1_000, 2f64.powi(-20))),
         case("by bytes", BlockedBloomFilter::builder().byte_len(1_000).false_positive_rate(0.02)),
+    ]
+}
+
+pub fn word() -> Vec<Case<WordBloomFilter>> {
+    let sized = |keys, rate| WordBloomFilter::builder().capacity(keys).false_positive_rate(rate);
+    vec![
+        case("one key", sized(1, 0.5)),
+        case("ten keys", sized(10, 0.01)),
+        case("one bit", sized(3_000, 0.6)),
+        case("small", sized(500, 0.1).salt(Salt::new(7))),
+        case("other seed", sized(500, 0.001).seed(Seed::new(1 << 63))),
+        case("low rate", sized(1_000, 2f64.powi(-16))),
+        case("by bytes", WordBloomFilter::builder().byte_len(1_000).false_positive_rate(0.02)),
+    ]
+}
+
+pub fn shared() -> Vec<Case<SharedBloomFilter>> {
+    let sized = |keys, rate| SharedBloomFilter::builder().capacity(keys).false_positive_rate(rate);
+    vec![
+        case("one key", sized(1, 0.5)),
+        case("ten keys", sized(10, 0.01)),
+        case("small", sized(500, 0.1).salt(Salt::new(7))),
+        case("low rate", sized(1_000, 2f64.powi(-16))),
+        case("by bytes", SharedBloomFilter::builder().byte_len(1_000).capacity(600)),
     ]
 }

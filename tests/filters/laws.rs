@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hapax::{
     BatchError, BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, FullReason,
     Incompatible, KeyHash, Membership, MembershipExt, Merge, PastCapacity, Removed, Salt,
-    SecretKey, Seed, Seen,
+    SecretKey, Seed, Seen, SharedBloomFilter, WordBloomFilter,
 };
 
 use crate::cases::{self, Case};
@@ -349,6 +349,8 @@ remove_mirrors_insert remove_takes_one_copy merge_is_the_union merge_over_capaci
 laws_of_insert! { bloom: BloomFilter; merge_is_the_union merge_over_capacity_is_refused }
 laws_of_insert! { blocked: BlockedBloomFilter;
 merge_is_the_union merge_over_capacity_is_refused }
+laws_of_insert! { word: WordBloomFilter; merge_is_the_union merge_over_capacity_is_refused }
+laws_of_insert! { shared: SharedBloomFilter; }
 laws_of_insert! { counting: CountingBloomFilter;
 remove_mirrors_insert remove_takes_one_copy merge_is_the_union merge_over_capacity_is_refused }
 laws_of_insert! { cuckoo: CuckooFilter; remove_mirrors_insert remove_takes_one_copy }
@@ -389,6 +391,21 @@ fn merge_of_bloom_filters_names_the_parameter_that_differs() {
 #[test]
 fn merge_of_blocked_filters_names_the_parameter_that_differs() {
     let base = || BlockedBloomFilter::builder().capacity(1_000).false_positive_rate(0.01);
+    let filter = || base().build().unwrap();
+    for (parameter, builder) in [
+        ("seed", base().seed(Seed::new(1))),
+        ("salt", base().salt(Salt::new(1))),
+        ("capacity", base().capacity(1_001)),
+        ("number of probes", base().false_positive_rate(0.001)),
+        ("size", base().false_positive_rate(0.0085)),
+    ] {
+        assert_refused(filter(), &builder.build().unwrap(), parameter);
+    }
+}
+
+#[test]
+fn merge_of_word_filters_names_the_parameter_that_differs() {
+    let base = || WordBloomFilter::builder().capacity(1_000).false_positive_rate(0.01);
     let filter = || base().build().unwrap();
     for (parameter, builder) in [
         ("seed", base().seed(Seed::new(1))),

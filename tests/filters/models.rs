@@ -4,6 +4,7 @@
 use hapax::filter::{Buildable, Builder};
 use hapax::{
     BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, PastCapacity, Salt,
+    SharedBloomFilter, WordBloomFilter,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -70,6 +71,24 @@ proptest! {
         (capacity, rate, policy, salt) in (1u64..200, rate(), policy(), any::<u64>()),
     ) {
         let builder = sized(BlockedBloomFilter::builder(), capacity, rate);
+        run(&builder.past_capacity(policy).salt(Salt::new(salt)).build().unwrap(), &ops);
+    }
+
+    #[test]
+    fn word_agrees_with_the_map(
+        ops in any_operations(),
+        (capacity, rate, policy, salt) in (1u64..200, rate(), policy(), any::<u64>()),
+    ) {
+        let builder = sized(WordBloomFilter::builder(), capacity, rate.max(2e-5));
+        run(&builder.past_capacity(policy).salt(Salt::new(salt)).build().unwrap(), &ops);
+    }
+
+    #[test]
+    fn shared_agrees_with_the_map(
+        ops in any_operations(),
+        (capacity, rate, policy, salt) in (1u64..200, rate(), policy(), any::<u64>()),
+    ) {
+        let builder = sized(SharedBloomFilter::builder(), capacity, rate.max(2e-5));
         run(&builder.past_capacity(policy).salt(Salt::new(salt)).build().unwrap(), &ops);
     }
 

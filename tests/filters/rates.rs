@@ -4,10 +4,10 @@
 //! and its fill, against what the formula expects of so many keys.
 
 use hapax::filter::{Buildable, Builder};
-use hapax::math::{blocked, bloom, cuckoo};
+use hapax::math::{blocked, bloom, cuckoo, word};
 use hapax::{
     BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, Digest, Insert, KeyHash,
-    Membership, Salt, Seed,
+    Membership, Salt, Seed, WordBloomFilter,
 };
 
 use crate::support::statistics::{assert_close, assert_rate};
@@ -86,6 +86,33 @@ fn blocked_variance(filter: &BlockedBloomFilter) -> f64 {
     squares / lines
 }
 
+/// Variance of a word-blocked filter's rate about the formula: the mean over words of their rates. A
+/// word in which c bits are set has the rate C(c, k) / C(64, k).
+fn word_variance(filter: &WordBloomFilter) -> f64 {
+    let choose = |n: usize, k: usize| -> f64 {
+        (0..k).map(|i| (n as f64 - i as f64) / (k - i) as f64).product()
+    };
+    let k = filter.num_probes() as usize;
+    let words = filter.bit_len() as f64 / 64.0;
+    let mean = filter.stats().estimated_len / words;
+    let (mut weight, mut covered, mut squares) = ((-mean).exp(), [0.0; 65], 0.0);
+    covered[0] = 1.0;
+    for keys in 1..=(3.0 * mean) as u32 + 20 {
+        weight *= mean / f64::from(keys);
+        let mut next = [0.0; 65];
+        for (c, share) in covered.iter().enumerate() {
+            for more in 0..=k.min(64 - c) {
+                let ways = choose(c, k - more) * choose(64 - c, more);
+                next[c + more] += share * ways / choose(64, k);
+            }
+        }
+        covered = next;
+        let square = |(c, share): (usize, &f64)| share * (choose(c, k) / choose(64, k)).powi(2);
+        squares += weight * covered.iter().enumerate().map(square).sum::<f64>();
+    }
+    squares / words
+}
+
 fn sized<F: Buildable>(builder: Builder<F>, keys: u64, rate: f64) -> Builder<F> {
     builder.capacity(keys).false_positive_rate(rate)
 }
@@ -128,6 +155,24 @@ fn blocked_rate_and_fill_are_as_computed() {
 }
 
 #[test]
+fn word_rate_and_fill_are_as_computed() {
+    for (rate, keys) in RATES.into_iter().flat_map(|rate| SIZES.map(|keys| (rate, keys))) {
+        let builder = sized(WordBloomFilter::builder(), keys, rate);
+        let plan = builder.plan().unwrap();
+        let filter = check_rate(&builder, Shape::Random, word_variance);
+        // What is planned for so many keys is what the fill then says.
+        let stats = filter.stats();
+        let off = (stats.false_positive_rate / plan.false_positive_rate - 1.0).abs();
+        assert!(off < 20.0 / (keys as f64).sqrt(), "{plan:?}: {off}");
+        let estimate = stats.estimated_len / keys as f64;
+        assert!((estimate - 1.0).abs() < 4.0 / (keys as f64).sqrt(), "{plan:?}: {estimate}");
+        let words = stats.bit_len as f64 / 64.0;
+        let expected = word::expected_rate(words, filter.num_probes(), stats.estimated_len);
+        assert!((expected / stats.false_positive_rate - 1.0).abs() < 1e-9);
+    }
+}
+
+#[test]
 fn counting_rate_and_fill_are_as_computed() {
     for (rate, keys) in RATES.iter().flat_map(|&rate| SIZES.map(|keys| (rate, keys))) {
         let builder = sized(CountingBloomFilter::builder(), keys, rate);
@@ -157,6 +202,7 @@ fn structured_keys_are_reported_at_the_same_rate() {
             check_rate(&sized(CountingBloomFilter::builder(), 20_000, rate), shape, |_| 0.0);
             let blocked = sized(BlockedBloomFilter::builder(), 20_000, rate);
             check_rate(&blocked, shape, blocked_variance);
+            check_rate(&sized(WordBloomFilter::builder(), 20_000, rate), shape, word_variance);
             check_rate(&sized(CuckooFilter::builder(), 20_000, rate), shape, cuckoo_variance);
         }
     }
@@ -224,6 +270,7 @@ fn rate_within_one_key_group_is_the_rate_everywhere() {
     }
     check(BloomFilter::builder(), |_| 0.0);
     check(BlockedBloomFilter::builder(), blocked_variance);
+    check(WordBloomFilter::builder(), word_variance);
     check(CountingBloomFilter::builder(), |_| 0.0);
     check(CuckooFilter::builder(), cuckoo_variance);
 }
@@ -245,6 +292,7 @@ fn false_positives_under_different_salts_are_independent() {
     }
     check(BloomFilter::builder());
     check(BlockedBloomFilter::builder());
+    check(WordBloomFilter::builder());
     check(CountingBloomFilter::builder());
     check(CuckooFilter::builder());
 }

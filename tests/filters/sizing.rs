@@ -4,7 +4,7 @@
 use hapax::filter::{Buildable, Builder};
 use hapax::{
     BlockedBloomFilter, BloomFilter, BuildError, CountingBloomFilter, CuckooFilter, Membership,
-    Plan, Salt, Shape,
+    Plan, Salt, Shape, SharedBloomFilter, WordBloomFilter,
 };
 
 use crate::support::{self, Subject};
@@ -68,6 +68,8 @@ fn bloom_and_counting_reach_every_planned_capacity() {
     for keys in (1..=60).chain((61..=2_000).step_by(97)).chain([50_000]) {
         assert_reached(&sized(BloomFilter::builder(), keys, 0.01), keys);
         assert_reached(&sized(BlockedBloomFilter::builder(), keys, 0.01), keys);
+        assert_reached(&sized(WordBloomFilter::builder(), keys, 0.01), keys);
+        assert_reached(&sized(SharedBloomFilter::builder(), keys, 0.01), keys);
         assert_reached(&sized(CountingBloomFilter::builder(), keys, 0.01), keys);
     }
 }

@@ -14,7 +14,7 @@ use std::fmt::Debug;
 use super::hapax::codec::{Artefact, Encode, Persist, Provenance};
 use super::hapax::{
     BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, Incompatible, Insert,
-    KeyHash, Merge, Remove, Removed, Seed, Seen,
+    KeyHash, Membership, Merge, Remove, Removed, Seed, Seen, SharedBloomFilter, WordBloomFilter,
 };
 
 /// A filter under test. What a kind cannot do is `None`.
@@ -90,6 +90,45 @@ impl Subject for BlockedBloomFilter {
 
     fn try_merge(&mut self, other: &Self) -> Option<Result<(), Incompatible>> {
         Some(self.merge(other))
+    }
+}
+
+impl Subject for WordBloomFilter {
+    const MULTISET: bool = false;
+
+    fn bytes(&self) -> Vec<u8> {
+        file_of(self)
+    }
+
+    fn assert_valid(&self) {
+        assert_valid(self);
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+
+    fn try_merge(&mut self, other: &Self) -> Option<Result<(), Incompatible>> {
+        Some(self.merge(other))
+    }
+}
+
+impl Subject for SharedBloomFilter {
+    const MULTISET: bool = false;
+
+    fn bytes(&self) -> Vec<u8> {
+        file_of(&self.snapshot().unwrap())
+    }
+
+    fn assert_valid(&self) {
+        let snapshot = self.snapshot().unwrap();
+        assert_valid(&snapshot);
+        assert_eq!(snapshot.stats(), self.stats(), "a snapshot knows what its filter knows");
+        assert_eq!(Self::try_from(&snapshot).unwrap().bytes(), self.bytes());
+    }
+
+    fn clear(&mut self) {
+        self.clear();
     }
 }
 

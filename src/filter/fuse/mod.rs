@@ -51,7 +51,7 @@ use super::InvalidParts;
 use crate::hash::{HashError, KeyHash, Salt, SecretKey, Seed};
 use crate::math::fuse::rate;
 use crate::membership::{BatchError, Membership, Stats, Unlock, check_lengths};
-use crate::simd::{Prefetch, pipelined};
+use crate::simd::{is_large, pipelined, prefetch};
 use crate::store::{Cells, Words};
 
 /// A binary fuse filter: a fixed set of keys in 9.1 bits each at 2⁻⁸, 18.2 at 2⁻¹⁶.
@@ -171,17 +171,17 @@ impl<S: AsRef<[u64]>> Membership for BinaryFuseFilter<S> {
 
     fn contains_batch(&self, hashes: &[KeyHash], present: &mut [bool]) -> Result<(), BatchError> {
         check_lengths(hashes.len(), present.len())?;
-        let ahead = Prefetch::of(self.cells.words());
+        let words = self.words();
         let start = |i: usize| {
             let query = self.query(hashes[i]);
             if let Some(query) = &query {
                 for cell in query.cells {
-                    ahead.word(self.cells.word_of(query.first_word, cell));
+                    prefetch(words, self.cells.word_of(query.first_word, cell));
                 }
             }
             query
         };
-        pipelined(hashes.len(), start, |i, query| {
+        pipelined(is_large(words), hashes.len(), start, |i, query| {
             present[i] = query.is_some_and(|query| self.answer(query));
         });
         Ok(())

@@ -96,7 +96,7 @@ impl ShardBuilder {
             let query = Query::new(0, geometry, mixed[key as usize], bits);
             (cell, query)
         };
-        pipelined(order.len(), start, |_, (cell, query)| {
+        pipelined(true, order.len(), start, |_, (cell, query)| {
             cells.fill(cell, query.fingerprint ^ cells.xor(0, others(query.cells, cell)));
         });
         cells

@@ -1,0 +1,163 @@
+//! Many keys at once: the buckets of later keys are on their way from memory while earlier keys
+//! are answered.
+//!
+//! ```text
+//!  key i + 32          its home computed, both buckets prefetched (16 ahead for questions)
+//!  key i + 8           inserts into a filling table: if both are full, the first neighbours too
+//!  key i               answered or inserted, from the cache
+//! ```
+//!
+//! A prefetch changes nothing, so answers and tables are those of the loop over single keys.
+
+use super::{CuckooFilter, Home};
+use crate::error::Full;
+use crate::hash::KeyHash;
+use crate::math::cuckoo::SLOTS_PER_BUCKET;
+use crate::membership::{BatchError, Seen};
+use crate::simd::{is_large, pipelined};
+
+/// How many keys ahead an insert prefetches buckets.
+const AHEAD: usize = 32;
+
+/// How many keys ahead it prefetches the neighbours of full buckets. 6 to 16 make no difference.
+const NEIGHBOURS_AHEAD: usize = 8;
+
+/// The load at which neighbours begin to be worth it: below, hardly a key finds both buckets full.
+const FILLING: f64 = 0.7;
+
+impl<S: AsRef<[u64]>> CuckooFilter<S> {
+    /// `contains_batch`, for slices of one length.
+    pub(super) fn contains_all<const B: u32>(&self, hashes: &[KeyHash], present: &mut [bool]) {
+        let ahead = is_large(self.words());
+        let start = |i: usize| {
+            let home = self.home(hashes[i]);
+            if ahead {
+                self.prefetch::<B>(&home);
+            }
+            home
+        };
+        pipelined(ahead, hashes.len(), start, |i, home| present[i] = self.finds::<B>(&home));
+    }
+
+    #[inline]
+    fn prefetch<const B: u32>(&self, home: &Home) {
+        home.buckets.iter().for_each(|&bucket| self.slots.prefetch::<B>(bucket));
+    }
+}
+
+impl<S: AsRef<[u64]> + AsMut<[u64]>> CuckooFilter<S> {
+    /// `insert_batch`, for slices of one length.
+    pub(super) fn insert_all<const B: u32>(
+        &mut self,
+        hashes: &[KeyHash],
+        seen: &mut [Seen],
+    ) -> Result<(), BatchError> {
+        if !is_large(self.words()) {
+            for (inserted, (&hash, seen)) in hashes.iter().zip(seen).enumerate() {
+                *seen = self.insert_home::<B>(&self.home(hash)).map_err(refused(inserted))?;
+            }
+            return Ok(());
+        }
+        self.insert_ahead::<B>(hashes, seen)
+    }
+
+    fn insert_ahead<const B: u32>(
+        &mut self,
+        hashes: &[KeyHash],
+        seen: &mut [Seen],
+    ) -> Result<(), BatchError> {
+        let filling = (self.buckets() as f64 * SLOTS_PER_BUCKET as f64 * FILLING) as u64;
+        let mut ring = [Home::default(); AHEAD];
+        let start = |filter: &Self, hash| {
+            let home = filter.home(hash);
+            filter.prefetch::<B>(&home);
+            home
+        };
+        for (slot, &hash) in ring.iter_mut().zip(hashes) {
+            *slot = start(self, hash);
+        }
+        for (i, seen) in seen.iter_mut().enumerate() {
+            if self.settings.len > filling {
+                self.prefetch_way_out::<B>(&ring[(i + NEIGHBOURS_AHEAD) % AHEAD]);
+            }
+            *seen = self.insert_home::<B>(&ring[i % AHEAD]).map_err(refused(i))?;
+            if let Some(&hash) = hashes.get(i + AHEAD) {
+                ring[i % AHEAD] = start(self, hash);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The end of a batch at a refusal.
+fn refused(inserted: usize) -> impl Fn(Full) -> BatchError {
+    move |cause| BatchError::Full { inserted, cause }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::{PastCapacity, Settings};
+    use crate::hash::{Salt, Seed};
+    use crate::membership::{Insert, Membership};
+    use crate::store::{ANY, Words, words_for};
+
+    fn empty(bits: u32, buckets: u64) -> CuckooFilter {
+        let settings = Settings {
+            seed: Seed::default(),
+            salt: Salt::new(buckets),
+            capacity: 1 << 40,
+            past_capacity: PastCapacity::Degrade,
+            len: 0,
+        };
+        let words = Words::zeroed(words_for(buckets, bits).unwrap()).unwrap();
+        CuckooFilter::from_parts(settings, words, bits, buckets).unwrap()
+    }
+
+    /// Batches of every length about the distances, with repeats, up to the first refusal, in tables
+    /// that are all full buckets and evictions at the end.
+    fn check<const B: u32>(bits: u32, buckets: u64) {
+        let (mut ahead, mut plain) = (empty(bits, buckets), empty(bits, buckets));
+        let hash = |index: u64| Seed::default().hash(&index).unwrap();
+        let (mut next, mut full) = (0, false);
+        for len in (0..).map(|i| i % (3 * AHEAD)) {
+            let keys = (next..next + len as u64).map(|i| hash(if i % 5 == 4 { i - 3 } else { i }));
+            let batch: Vec<_> = keys.collect();
+            next += len as u64;
+            let mut seen = vec![Seen::Maybe; len];
+            let result = ahead.insert_ahead::<B>(&batch, &mut seen);
+            for (i, (&hash, &answer)) in batch.iter().zip(&seen).enumerate() {
+                match plain.insert_hash(hash) {
+                    Ok(expected) => assert_eq!(answer, expected, "{bits} bits {buckets} buckets"),
+                    Err(cause) => {
+                        assert_eq!(result, Err(BatchError::Full { inserted: i, cause }));
+                        assert!(seen[i..].iter().all(|&seen| seen == Seen::Maybe));
+                        full = true;
+                        break;
+                    }
+                }
+            }
+            assert_eq!(full, result.is_err());
+            assert_eq!(ahead.words(), plain.words(), "{bits} bits {buckets} buckets");
+            assert_eq!(ahead.stats(), plain.stats());
+            let mut present = vec![false; batch.len()];
+            plain.contains_ahead::<B>(&batch, &mut present);
+            assert!(batch.iter().zip(present).all(|(&h, yes)| plain.contains_hash(h) == yes));
+            if full {
+                return;
+            }
+        }
+    }
+
+    #[test]
+    fn batches_ahead_are_the_plain_loop() {
+        for buckets in [1, 2, 7, 64, 1_001] {
+            check::<8>(8, buckets);
+            check::<16>(16, buckets);
+            check::<32>(32, buckets);
+            for bits in [4, 8, 13, 16, 17, 32] {
+                check::<ANY>(bits, buckets);
+            }
+        }
+    }
+}
