@@ -34,6 +34,7 @@
 //! # Features
 //!
 //! `screen` (default): passwords, with SHA-1 and MD4. `serde`: filters inside other structures.
+//! `rayon`: blocked filters filled by several threads.
 
 mod any;
 pub mod codec;

@@ -276,7 +276,7 @@ pub enum BatchError {
 
 impl BatchError {
     /// The same for a batch that so many inserts came before.
-    fn after(self, before: usize) -> Self {
+    pub(crate) fn after(self, before: usize) -> Self {
         match self {
             Self::Full { inserted, cause } => Self::Full { inserted: before + inserted, cause },
             other => other,

@@ -1,9 +1,9 @@
-//! Every filter beside other crates, in one run: `cargo bench --bench peers`.
+//! Every filter beside other crates, in one run: `cargo bench --features rayon --bench peers`.
 //!
 //! ```text
-//!  cargo bench --bench peers                              100 thousand, 1, 10 and 100 million keys
-//!  cargo bench --bench peers -- --keys 1000000            one size; may be repeated
-//!  cargo bench --bench peers -- --svg docs/speed.svg      and the plot of the README
+//!  cargo bench --features rayon --bench peers     100 thousand, 1, 10 and 100 million keys
+//!                              -- --keys 1000000     one size; may be repeated
+//!                              -- --svg docs/speed.svg     and the plot of the README
 //! ```
 //!
 //! How it measures. Each contestant does a burst of 4,096 operations, then the next one does, and so
@@ -24,6 +24,7 @@ mod contest;
 mod floor;
 mod keys;
 mod ours;
+mod parallel;
 mod plot;
 mod table;
 mod theirs;
@@ -58,6 +59,9 @@ fn main() {
             table.add(run(n, group(n)));
         }
         println!("{table}");
+        if n >= 10_000_000 {
+            table.parallel = Some(parallel::seconds(n));
+        }
         tables.push(table);
     }
     println!("{}", table::goals(&tables));

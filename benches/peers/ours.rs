@@ -11,12 +11,17 @@ struct Ours<F, K: 'static> {
     name: &'static str,
     filter: F,
     keys: fn(&Burst) -> &[K],
-    insert: fn(&mut F, &K),
-    insert_all: fn(&mut F, &[K], &mut [Seen]),
-    contains: fn(&F, &K) -> bool,
-    contains_all: fn(&F, &[K], &mut [bool]),
+    uses: Uses<F, K>,
     seen: Vec<Seen>,
     present: Vec<bool>,
+}
+
+/// Whole loops, so that what is measured one by one is what a program's own loop would be.
+struct Uses<F, K> {
+    insert_one_by_one: fn(&mut F, &[K]),
+    insert_batch: fn(&mut F, &[K], &mut [Seen]),
+    count_one_by_one: fn(&F, &[K]) -> u64,
+    contains_batch: fn(&F, &[K], &mut [bool]),
 }
 
 impl<F: Insert, K> Contestant for Ours<F, K> {
@@ -35,14 +40,10 @@ impl<F: Insert, K> Contestant for Ours<F, K> {
     fn insert(&mut self, mode: Mode, keys: &Burst) {
         let keys = (self.keys)(keys);
         match mode {
-            Mode::Single => {
-                for key in keys {
-                    (self.insert)(&mut self.filter, key);
-                }
-            }
+            Mode::Single => (self.uses.insert_one_by_one)(&mut self.filter, keys),
             Mode::Batch => {
                 self.seen.resize(keys.len(), Seen::Maybe);
-                (self.insert_all)(&mut self.filter, keys, &mut self.seen);
+                (self.uses.insert_batch)(&mut self.filter, keys, &mut self.seen);
             }
         }
     }
@@ -50,12 +51,10 @@ impl<F: Insert, K> Contestant for Ours<F, K> {
     fn count(&mut self, mode: Mode, keys: &Burst) -> u64 {
         let keys = (self.keys)(keys);
         match mode {
-            Mode::Single => {
-                keys.iter().map(|key| u64::from((self.contains)(&self.filter, key))).sum()
-            }
+            Mode::Single => (self.uses.count_one_by_one)(&self.filter, keys),
             Mode::Batch => {
                 self.present.resize(keys.len(), false);
-                (self.contains_all)(&self.filter, keys, &mut self.present);
+                (self.uses.contains_batch)(&self.filter, keys, &mut self.present);
                 self.present.iter().map(|&present| u64::from(present)).sum()
             }
         }
@@ -63,19 +62,20 @@ impl<F: Insert, K> Contestant for Ours<F, K> {
 }
 
 fn by_hash<F: Insert + 'static>(name: &'static str, filter: F) -> Box<dyn Contestant> {
-    Box::new(Ours::<F, KeyHash> {
-        name,
-        filter,
-        keys: |burst| &burst.hashes,
-        insert: |filter, hash| {
-            let _ = filter.insert_hash(*hash).unwrap();
+    let uses = Uses::<F, KeyHash> {
+        insert_one_by_one: |filter, hashes| {
+            for &hash in hashes {
+                let _ = filter.insert_hash(hash).unwrap();
+            }
         },
-        insert_all: |filter, hashes, seen| filter.insert_batch(hashes, seen).unwrap(),
-        contains: |filter, hash| filter.contains_hash(*hash),
-        contains_all: |filter, hashes, present| filter.contains_batch(hashes, present).unwrap(),
-        seen: Vec::new(),
-        present: Vec::new(),
-    })
+        insert_batch: |filter, hashes, seen| filter.insert_batch(hashes, seen).unwrap(),
+        count_one_by_one: |filter, hashes| {
+            hashes.iter().map(|&hash| u64::from(filter.contains_hash(hash))).sum()
+        },
+        contains_batch: |filter, hashes, present| filter.contains_batch(hashes, present).unwrap(),
+    };
+    let keys: fn(&Burst) -> &[KeyHash] = |burst| &burst.hashes;
+    Box::new(Ours { name, filter, keys, uses, seen: Vec::new(), present: Vec::new() })
 }
 
 fn by_key<F: Insert + 'static, K: Key + 'static>(
@@ -83,19 +83,19 @@ fn by_key<F: Insert + 'static, K: Key + 'static>(
     filter: F,
     keys: fn(&Burst) -> &[K],
 ) -> Box<dyn Contestant> {
-    Box::new(Ours::<F, K> {
-        name,
-        filter,
-        keys,
-        insert: |filter, key| {
-            let _ = filter.insert(key).unwrap();
+    let uses = Uses::<F, K> {
+        insert_one_by_one: |filter, keys| {
+            for key in keys {
+                let _ = filter.insert(key).unwrap();
+            }
         },
-        insert_all: |filter, keys, seen| filter.insert_keys(keys, seen).unwrap(),
-        contains: |filter, key| filter.contains(key).unwrap(),
-        contains_all: |filter, keys, present| filter.contains_keys(keys, present).unwrap(),
-        seen: Vec::new(),
-        present: Vec::new(),
-    })
+        insert_batch: |filter, keys, seen| filter.insert_keys(keys, seen).unwrap(),
+        count_one_by_one: |filter, keys| {
+            keys.iter().map(|key| u64::from(filter.contains(key).unwrap())).sum()
+        },
+        contains_batch: |filter, keys, present| filter.contains_keys(keys, present).unwrap(),
+    };
+    Box::new(Ours { name, filter, keys, uses, seen: Vec::new(), present: Vec::new() })
 }
 
 fn blocked_at(n: u64, rate: f64) -> BlockedBloomFilter {

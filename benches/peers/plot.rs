@@ -64,7 +64,10 @@ pub(crate) fn svg(tables: &[Table]) -> String {
             .map(|table| (x(table.n), y(table.best(name, Figure::Miss))))
             .filter(|(_, y)| y.is_finite())
             .collect();
-        let path: String = points.iter().map(|(x, y)| format!("{x:.1},{y:.1} ")).collect();
+        let mut path = String::new();
+        for (x, y) in &points {
+            let _ = write!(path, "{x:.1},{y:.1} ");
+        }
         let width = if ours { 3.0 } else { 1.5 };
         let _ = writeln!(
             out,

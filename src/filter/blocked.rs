@@ -124,14 +124,35 @@ impl Buildable for BlockedBloomFilter {
 ///
 /// A copy of what it needs, so that it can be used while the lines are being changed.
 #[derive(Clone, Copy)]
-struct Prober {
+pub(super) struct Prober {
     salt: Salt,
-    lines: u64,
+    pub(super) lines: u64,
+}
+
+/// What some inserts changed.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Inserted {
+    keys: u64,
+    ones: u64,
+}
+
+impl Inserted {
+    /// Counts an insert that set so many bits.
+    #[inline]
+    pub(super) fn add_key(&mut self, new_bits: u32) {
+        self.keys += u64::from(new_bits != 0);
+        self.ones += u64::from(new_bits);
+    }
+
+    #[cfg(feature = "rayon")]
+    pub(super) const fn plus(self, other: Self) -> Self {
+        Self { keys: self.keys + other.keys, ones: self.ones + other.ones }
+    }
 }
 
 impl Prober {
     #[inline]
-    fn probe(self, hash: KeyHash) -> Probe {
+    pub(super) fn probe(self, hash: KeyHash) -> Probe {
         let mixed = hash.mix(self.salt);
         Probe { line: reduce(mixed.a, self.lines) as usize, bits: mixed.b }
     }
@@ -197,7 +218,7 @@ impl<S: AsRef<[u64]>> BlockedBloomFilter<S> {
         InvalidParts::unless(counted == self.ones, "number of set bits", self.ones, counted)
     }
 
-    fn prober(&self) -> Prober {
+    pub(super) fn prober(&self) -> Prober {
         Prober { salt: self.settings.salt, lines: self.lines.len() }
     }
 
@@ -254,6 +275,18 @@ impl<S: AsRef<[u64]>> Membership for BlockedBloomFilter<S> {
 }
 
 impl<S: AsRef<[u64]> + AsMut<[u64]>> BlockedBloomFilter<S> {
+    #[cfg(feature = "rayon")]
+    pub(super) const fn lines_mut(&mut self) -> &mut Lines<S> {
+        &mut self.lines
+    }
+
+    /// Enters inserts into the accounts.
+    pub(super) const fn account(&mut self, inserted: Inserted) {
+        self.ones += inserted.ones;
+        // A file may hold any count; one that has reached the end stays there.
+        self.settings.len = self.settings.len.saturating_add(inserted.keys);
+    }
+
     /// Forgets every key. O(m).
     pub fn clear(&mut self) {
         self.lines.clear();
@@ -282,13 +315,10 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Insert for BlockedBloomFilter<S> {
             return if self.lines.contains(probe) { Ok(Seen::Maybe) } else { Err(full) };
         }
         let new_bits = self.lines.insert(probe);
-        self.ones += u64::from(new_bits);
-        if new_bits == 0 {
-            return Ok(Seen::Maybe);
-        }
-        // A file may hold any count; one that has reached the end stays there.
-        self.settings.len = self.settings.len.saturating_add(1);
-        Ok(Seen::Never)
+        let mut inserted = Inserted::default();
+        inserted.add_key(new_bits);
+        self.account(inserted);
+        Ok(if new_bits == 0 { Seen::Maybe } else { Seen::Never })
     }
 
     #[inline]
@@ -312,15 +342,13 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Insert for BlockedBloomFilter<S> {
                 continue;
             }
             let (hashes, seen) = (&hashes[done..done + chunk], &mut seen[done..done + chunk]);
-            let (mut new_keys, mut ones) = (0, 0);
+            let mut inserted = Inserted::default();
             let probe = |i: usize| prober.probe(hashes[i]);
             self.lines.insert_all(chunk, probe, |i, new_bits| {
                 seen[i] = if new_bits == 0 { Seen::Maybe } else { Seen::Never };
-                new_keys += u64::from(new_bits != 0);
-                ones += u64::from(new_bits);
+                inserted.add_key(new_bits);
             });
-            self.ones += ones;
-            self.settings.len = self.settings.len.saturating_add(new_keys);
+            self.account(inserted);
             done += chunk;
         }
         Ok(())
@@ -346,5 +374,63 @@ where
         self.ones = ones;
         self.settings.len = len;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::Digest;
+    use crate::simd::Path;
+
+    /// Keys with structure: in order, in order from the top bit, alike but for their end.
+    const SHAPES: [fn(u64) -> KeyHash; 4] = [
+        |i| Seed::default().hash(&i).unwrap(),
+        |i| KeyHash::from_uniform(&u128::from(i).to_be_bytes()),
+        |i| KeyHash::from_uniform(&u128::from(i.reverse_bits()).to_le_bytes()),
+        |i| KeyHash::from_uniform(&((u128::MAX / 3) ^ u128::from(i)).to_be_bytes()),
+    ];
+
+    /// Small enough to go without asking ahead, and large enough to ask ahead.
+    const BYTE_LENS: [u64; 2] = [40_000, 2 << 20];
+
+    #[test]
+    fn every_path_makes_the_same_filter_one_by_one_and_in_batches() {
+        const KEYS: u64 = 3_000;
+        for (shape, byte_len) in SHAPES.iter().flat_map(|s| BYTE_LENS.map(|len| (s, len))) {
+            for capacity in [byte_len * 8 / 9, byte_len * 8 / 16, byte_len * 8 / 20, byte_len / 5] {
+                let builder = BlockedBloomFilter::builder().byte_len(byte_len).capacity(capacity);
+                let builder = builder.seed(Seed::uniform(Digest::Unspecified));
+                let hashes: Vec<KeyHash> = (0..KEYS).map(shape).collect();
+                let mut portable = builder.build().unwrap();
+                portable.lines = portable.lines.by(Path::Portable);
+                let seen: Vec<Seen> =
+                    hashes.iter().map(|&hash| portable.insert_hash(hash).unwrap()).collect();
+                let asked: Vec<KeyHash> = (0..3 * KEYS).map(shape).collect();
+                let expected: Vec<bool> =
+                    asked.iter().map(|&hash| portable.contains_hash(hash)).collect();
+
+                for path in Path::available() {
+                    let mut single = builder.build().unwrap();
+                    single.lines = single.lines.by(path);
+                    let mut batch = single.clone();
+                    for (&hash, &seen) in hashes.iter().zip(&seen) {
+                        assert_eq!(single.insert_hash(hash), Ok(seen), "{path:?}");
+                    }
+                    let mut answers = vec![Seen::Maybe; hashes.len()];
+                    batch.insert_batch(&hashes, &mut answers).unwrap();
+                    assert_eq!(answers, seen, "{path:?}, {} probes", batch.num_probes());
+                    for filter in [&single, &batch] {
+                        assert_eq!(filter.words(), portable.words(), "{path:?}");
+                        assert_eq!(filter.stats(), portable.stats(), "{path:?}");
+                        let mut present = vec![false; asked.len()];
+                        filter.contains_batch(&asked, &mut present).unwrap();
+                        assert_eq!(present, expected, "{path:?}");
+                        let alone = asked.iter().map(|&hash| filter.contains_hash(hash));
+                        assert!(alone.eq(expected.iter().copied()), "{path:?}");
+                    }
+                }
+            }
+        }
     }
 }

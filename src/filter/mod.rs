@@ -21,6 +21,8 @@ mod builder;
 mod counting;
 mod cuckoo;
 mod fuse;
+#[cfg(feature = "rayon")]
+mod parallel;
 mod settings;
 mod shared;
 mod word;

@@ -21,6 +21,12 @@ impl<S: AsRef<[u64]>> Lines<S> {
         Self { words, rounds: Rounds::new(num_probes), path: Path::best() }
     }
 
+    /// The same lines by another path.
+    #[cfg(test)]
+    pub(crate) fn by(self, path: Path) -> Self {
+        Self { path, ..self }
+    }
+
     pub(crate) fn words(&self) -> &[u64] {
         self.words.as_ref()
     }
@@ -74,6 +80,18 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Lines<S> {
         answer: impl FnMut(usize, u32),
     ) {
         self.path.insert_all(self.words.as_mut(), self.rounds, len, probe, answer);
+    }
+
+    /// Ranges of so many lines each, the last one maybe shorter.
+    #[cfg(feature = "rayon")]
+    pub(crate) fn par_ranges_mut(
+        &mut self,
+        lines: usize,
+    ) -> impl rayon::iter::IndexedParallelIterator<Item = Lines<&mut [u64]>> {
+        use rayon::prelude::*;
+        let (rounds, path) = (self.rounds, self.path);
+        let ranges = self.words.as_mut().par_chunks_mut(lines * LINE_WORDS);
+        ranges.map(move |words| Lines { words, rounds, path })
     }
 
     /// Sets every bit that is set in `other`, which has the same length.

@@ -17,13 +17,12 @@ fn impossible_parameters_are_refused() {
     let (bloom, counting, cuckoo) = (made("bloom"), made("counting-4"), made("cuckoo-13"));
     let le = u64::to_le_bytes;
     let mut table = Table::new();
-    let (word, blocked) = (made("word"), made("blocked"));
     for (typed, file) in [
         (doors::BLOOM, &bloom),
         (doors::COUNTING, &counting),
         (doors::CUCKOO, &cuckoo),
-        (doors::WORD, &word),
-        (doors::BLOCKED, &blocked),
+        (doors::WORD, &made("word")),
+        (doors::BLOCKED, &made("blocked")),
     ] {
         for doors in [typed, doors::ANY] {
             let mut row = |name, at, new: &[u8], expected| {
@@ -58,28 +57,6 @@ fn impossible_parameters_are_refused() {
             row("probes", doors, file, PER_KEY, &found.to_le_bytes(), probes(found));
         }
     }
-    for found in [0u32, 11, u32::MAX] {
-        row("bits of a word", doors::WORD, &word, PER_KEY, &found.to_le_bytes(), {
-            invalid("number of probes", "1 to 10", found)
-        });
-    }
-    for found in [0u32, 25, u32::MAX] {
-        row("bits of a line", doors::BLOCKED, &blocked, PER_KEY, &found.to_le_bytes(), {
-            invalid("number of probes", "1 to 24", found)
-        });
-    }
-    let bits = parts(&blocked)[1].bytes.len() * 8;
-    row("more ones than lines have", doors::BLOCKED, &blocked, FIRST, &le(bits as u64 + 1), {
-        invalid("number of set bits", format!("0 to {bits}"), bits + 1)
-    });
-    let bits = parts(&word)[1].bytes.len() * 8;
-    row("more ones than words have", doors::WORD, &word, FIRST, &le(bits as u64 + 1), {
-        invalid("number of set bits", format!("0 to {bits}"), bits + 1)
-    });
-    let reserved = || DecodeError::Reserved { part: "parameters" };
-    row("blocked with counters", doors::BLOCKED, &blocked, COUNTER_BITS, &[4], reserved());
-    row("word with counters", doors::WORD, &word, COUNTER_BITS, &[4], reserved());
-    row("word with saturated", doors::WORD, &word, SECOND, &[1], reserved());
     let bits = parts(&bloom)[1].bytes.len() * 8;
     row("more ones than bits", doors::BLOOM, &bloom, FIRST, &le(bits as u64 + 1), {
         invalid("number of set bits", format!("0 to {bits}"), bits + 1)
@@ -129,6 +106,47 @@ fn impossible_parameters_are_refused() {
     table.row("bloom without a bit", doors::BLOOM, bodiless, OnOpening, {
         invalid("size of the bit array", "at least 64", 0)
     });
+    let bodiless = rebuilt(&counting, |parts| parts[1].bytes.clear());
+    table.row("counting without a counter", doors::COUNTING, bodiless, OnOpening, {
+        invalid("number of counters", "at least 8", 0)
+    });
+    let bodiless = rebuilt(&cuckoo, |parts| parts[1].bytes.clear());
+    table.row("cuckoo without a slot", doors::CUCKOO, bodiless, OnOpening, {
+        invalid("number of words", words, 0)
+    });
+    table.check();
+}
+
+#[test]
+fn impossible_lines_and_words_are_refused() {
+    let (word, blocked) = (made("word"), made("blocked"));
+    let le = u64::to_le_bytes;
+    let mut table = Table::new();
+    let mut row = |name, doors, file: &[u8], at, new: &[u8], expected| {
+        table.row(name, doors, in_section(file, PARAMS, at, new), OnOpening, expected);
+    };
+    for found in [0u32, 11, u32::MAX] {
+        row("bits of a word", doors::WORD, &word, PER_KEY, &found.to_le_bytes(), {
+            invalid("number of probes", "1 to 10", found)
+        });
+    }
+    for found in [0u32, 25, u32::MAX] {
+        row("bits of a line", doors::BLOCKED, &blocked, PER_KEY, &found.to_le_bytes(), {
+            invalid("number of probes", "1 to 24", found)
+        });
+    }
+    let bits = parts(&blocked)[1].bytes.len() * 8;
+    row("more ones than lines have", doors::BLOCKED, &blocked, FIRST, &le(bits as u64 + 1), {
+        invalid("number of set bits", format!("0 to {bits}"), bits + 1)
+    });
+    let bits = parts(&word)[1].bytes.len() * 8;
+    row("more ones than words have", doors::WORD, &word, FIRST, &le(bits as u64 + 1), {
+        invalid("number of set bits", format!("0 to {bits}"), bits + 1)
+    });
+    let reserved = || DecodeError::Reserved { part: "parameters" };
+    row("blocked with counters", doors::BLOCKED, &blocked, COUNTER_BITS, &[4], reserved());
+    row("word with counters", doors::WORD, &word, COUNTER_BITS, &[4], reserved());
+    row("word with saturated", doors::WORD, &word, SECOND, &[1], reserved());
     for words in [0, 1, 7, 9] {
         let ragged = rebuilt(&blocked, |parts| parts[1].bytes.resize(8 * words, 0));
         table.row("blocked of no whole lines", doors::BLOCKED, ragged, OnOpening, {
@@ -138,14 +156,6 @@ fn impossible_parameters_are_refused() {
     let bodiless = rebuilt(&word, |parts| parts[1].bytes.clear());
     table.row("word-blocked without a word", doors::WORD, bodiless, OnOpening, {
         invalid("size of the bit array", "at least 64", 0)
-    });
-    let bodiless = rebuilt(&counting, |parts| parts[1].bytes.clear());
-    table.row("counting without a counter", doors::COUNTING, bodiless, OnOpening, {
-        invalid("number of counters", "at least 8", 0)
-    });
-    let bodiless = rebuilt(&cuckoo, |parts| parts[1].bytes.clear());
-    table.row("cuckoo without a slot", doors::CUCKOO, bodiless, OnOpening, {
-        invalid("number of words", words, 0)
     });
     table.check();
 }

@@ -28,7 +28,10 @@ const FILLING: f64 = 0.7;
 impl<S: AsRef<[u64]>> CuckooFilter<S> {
     /// `contains_batch`, for slices of one length.
     pub(super) fn contains_all<const B: u32>(&self, hashes: &[KeyHash], present: &mut [bool]) {
-        let ahead = is_large(self.words());
+        self.contains_ahead::<B>(is_large(self.words()), hashes, present);
+    }
+
+    fn contains_ahead<const B: u32>(&self, ahead: bool, hashes: &[KeyHash], present: &mut [bool]) {
         let start = |i: usize| {
             let home = self.home(hashes[i]);
             if ahead {
@@ -141,7 +144,7 @@ mod tests {
             assert_eq!(ahead.words(), plain.words(), "{bits} bits {buckets} buckets");
             assert_eq!(ahead.stats(), plain.stats());
             let mut present = vec![false; batch.len()];
-            plain.contains_ahead::<B>(&batch, &mut present);
+            plain.contains_ahead::<B>(true, &batch, &mut present);
             assert!(batch.iter().zip(present).all(|(&h, yes)| plain.contains_hash(h) == yes));
             if full {
                 return;
