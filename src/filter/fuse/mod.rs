@@ -56,7 +56,7 @@ use crate::store::{Cells, Words};
 
 /// A binary fuse filter: a fixed set of keys in 9.1 bits each at 2⁻⁸, 18.2 at 2⁻¹⁶.
 ///
-/// 1.13 · f bits a key for f-bit fingerprints, 4 to 32, at half a million keys and more; 1.25 · f at
+/// 1.13 · f bits a key for f-bit fingerprints, 4 to 32, at half a million keys and more; 1.28 · f at
 /// ten thousand. The rate is 2⁻ᶠ. A lookup touches three cache lines within a megabyte. It is built
 /// at once by [`builder`](Self::builder), takes no further keys, and cannot be merged.
 ///
