@@ -16,10 +16,11 @@ use std::marker::PhantomData;
 use ::serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use ::serde::ser::{Serialize, Serializer};
 
-use crate::any::AnyFilter;
+use crate::any::{AnyFilter, GrowingFilter};
 use crate::codec::{Artefact, Decode, Encode, Provenance};
 use crate::filter::{
-    BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, WordBloomFilter,
+    BinaryFuseFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter,
+    WordBloomFilter,
 };
 use crate::replay::{GenerationWindow, ReplayFilter};
 use crate::store::Words;
@@ -51,6 +52,8 @@ through_bytes!(
     CountingBloomFilter,
     CuckooFilter,
     WordBloomFilter,
+    BinaryFuseFilter,
+    GrowingFilter,
     AnyFilter,
     GenerationWindow,
     ReplayFilter

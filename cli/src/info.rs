@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use hapax::codec::{Artefact, DecodeError, Encode, FORMAT_VERSION, FileError, Kind};
-use hapax::{AnyFilter, Digest, HashIdentity, Membership, Restart, math};
+use hapax::{AnyFilter, Digest, GrowingFilter, HashIdentity, Membership, math};
 use serde::Serialize;
 
 use crate::dedup::{SavedState, StateInfo};
@@ -116,9 +116,10 @@ impl Info {
         Self {
             format_version: FORMAT_VERSION,
             kind: match filter {
-                AnyFilter::Bloom(_) => "bloom",
-                AnyFilter::Counting(_) => "counting",
-                AnyFilter::Cuckoo(_) => "cuckoo",
+                AnyFilter::Growing(GrowingFilter::Bloom(_)) => "bloom",
+                AnyFilter::Growing(GrowingFilter::Counting(_)) => "counting",
+                AnyFilter::Growing(GrowingFilter::Cuckoo(_)) => "cuckoo",
+                AnyFilter::BinaryFuse(_) => "binary-fuse",
                 _ => "other",
             },
             hash,
@@ -195,17 +196,18 @@ fn promised_rate(filter: &AnyFilter) -> Option<f64> {
     let stats = filter.stats();
     let (bits, keys) = (stats.bit_len as f64, stats.capacity as f64);
     match filter {
-        AnyFilter::Bloom(filter) => {
+        AnyFilter::Growing(GrowingFilter::Bloom(filter)) => {
             Some(math::bloom::expected_rate(bits, filter.num_probes(), keys))
         }
-        AnyFilter::Counting(filter) => {
+        AnyFilter::Growing(GrowingFilter::Counting(filter)) => {
             let counters = bits / f64::from(filter.counter_bits());
             Some(math::bloom::expected_rate(counters, filter.num_probes(), keys))
         }
-        AnyFilter::Cuckoo(filter) => {
+        AnyFilter::Growing(GrowingFilter::Cuckoo(filter)) => {
             let slots = (math::cuckoo::SLOTS_PER_BUCKET * filter.buckets()) as f64;
             Some(math::cuckoo::rate_at_load(filter.fingerprint_bits(), keys / slots))
         }
+        AnyFilter::BinaryFuse(filter) => Some(math::fuse::rate(filter.fingerprint_bits())),
         _ => None,
     }
 }

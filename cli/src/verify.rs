@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use hapax::codec::{Artefact, DecodeError, FileError, Kind};
 use hapax::replay::{GenerationWindow, ReplayFilter};
 use hapax::screen::PasswordDigest;
-use hapax::{AnyFilter, Digest, HashIdentity, Membership};
+use hapax::{AnyFilter, Digest, GrowingFilter, HashIdentity, Membership};
 
 pub(crate) use self::args::VerifyArgs;
 use crate::build::grouped;
@@ -133,13 +133,13 @@ fn check_file(path: &Path) -> Result<(), Trouble> {
 
 /// Checks what is made of filters.
 fn check_compound(path: &Path, kind: Kind) -> Result<(), FileError> {
-    type Window = GenerationWindow<AnyFilter>;
+    type Window = GenerationWindow<GrowingFilter>;
     if kind != Kind::Replay {
         return Artefact::<Window>::load(path).map(drop);
     }
     // A replay filter usually has a window, and may have one filter in its place.
     Artefact::<ReplayFilter<Window>>::load(path).map(drop).or_else(|error| {
-        match Artefact::<ReplayFilter<AnyFilter>>::load(path) {
+        match Artefact::<ReplayFilter<GrowingFilter>>::load(path) {
             Ok(_) => Ok(()),
             Err(_) => Err(error),
         }

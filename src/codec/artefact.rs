@@ -2,7 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
+use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
+
+use memmap2::Mmap;
 
 use super::atomic;
 use super::error::{DecodeError, FileError, ReadError};
@@ -11,7 +15,8 @@ use super::provenance::Provenance;
 use super::reader::{self, Sections};
 use super::writer::{self, Section};
 use crate::hash::HashIdentity;
-use crate::store::Words;
+use crate::simd::map;
+use crate::store::{Mapped, Words};
 
 /// A filter and where its keys came from: what a `.hapax` file holds.
 ///
@@ -213,6 +218,55 @@ impl<'a, F: Decode<&'a [u64]>> Artefact<F> {
     }
 }
 
+impl<F: Decode<Mapped>> Artefact<F> {
+    /// Maps a file and reads it in place, as [`open`](Self::open) does. It is held open as long as
+    /// the filter; pages come into memory as they are asked for, and processes share them.
+    ///
+    /// The file must not be changed in place meanwhile: cut short, it takes the process down.
+    /// [`save`](Self::save) and [`FuseWriter`](super::FuseWriter) put a new file in its place, which
+    /// is safe: the filter goes on with the old one.
+    ///
+    /// # Errors
+    ///
+    /// [`FileError::Io`] if it cannot be mapped, [`FileError::Decode`] as `open`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use hapax::codec::Artefact;
+    /// use hapax::{AnyFilter, Mapped, prelude::*};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("seen.hapax");
+    /// # BloomFilter::builder().capacity(100).false_positive_rate(0.01).build()?.save(&path)?;
+    /// let filter = Artefact::<AnyFilter<Mapped>>::open_path(&path)?.filter;
+    /// assert!(!filter.contains("alice")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_path(path: impl AsRef<Path>) -> Result<Self, FileError> {
+        let path = path.as_ref();
+        let map = Arc::new(mapped(path)?);
+        // Keys are asked all over the file: what lies next to one is not read in advance.
+        #[cfg(unix)]
+        let _ = map.advise(memmap2::Advice::Random);
+        let words = |body: Range<u64>| {
+            let body = usize::try_from(body.start).ok()?..usize::try_from(body.end).ok()?;
+            Mapped::new(&map, body)
+        };
+        let sections = reader::open_with(&map, words);
+        sections.and_then(Self::assemble).map_err(|error| FileError::decode(path, error))
+    }
+}
+
+/// Maps a file that has bytes.
+fn mapped(path: &Path) -> Result<Mmap, FileError> {
+    let at_path = |error| FileError::io(path, error);
+    let file = File::open(path).map_err(at_path)?;
+    if file.metadata().map_err(at_path)?.len() == 0 {
+        return Err(FileError::decode(path, DecodeError::Empty));
+    }
+    map(&file).map_err(at_path)
+}
+
 impl<F> Artefact<F> {
     fn assemble<S>(mut sections: Sections<S>) -> Result<Self, DecodeError>
     where
@@ -241,6 +295,19 @@ impl<F> Artefact<F> {
 /// [`DecodeError`], naming the damaged part.
 pub fn verify(bytes: &[u8]) -> Result<(), DecodeError> {
     reader::verify(bytes)
+}
+
+/// Checks every byte of a file as [`verify`] does, in place: memory does not grow with it.
+///
+/// # Errors
+///
+/// [`FileError::Io`] if it cannot be mapped, [`FileError::Decode`] naming the damaged part.
+pub fn verify_path(path: impl AsRef<Path>) -> Result<(), FileError> {
+    let path = path.as_ref();
+    let map = mapped(path)?;
+    #[cfg(unix)]
+    let _ = map.advise(memmap2::Advice::Sequential);
+    verify(&map).map_err(|error| FileError::decode(path, error))
 }
 
 /// Saving and loading without provenance, for programs that keep filters of their own.

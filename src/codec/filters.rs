@@ -11,26 +11,29 @@ use crate::filter::{
 };
 use crate::hash::{HashIdentity, Salt, Seed};
 
-/// The parameter section: 64 bytes for every kind.
+/// Bytes of the parameter section, the same for every kind.
+pub(super) const PARAMS_LEN: u64 = 64;
+
+/// The parameter section.
 pub(crate) struct Params {
     pub(crate) kind: Kind,
-    settings: Settings,
+    pub(super) settings: Settings,
     /// Probes, or bits in a fingerprint.
-    per_key: u32,
-    counter_bits: u32,
+    pub(super) per_key: u32,
+    pub(super) counter_bits: u32,
     /// Set bits, counters in use, or buckets.
-    first: u64,
+    pub(super) first: u64,
     /// Saturated counters.
-    second: u64,
+    pub(super) second: u64,
 }
 
 impl Params {
-    fn encode(&self) -> Vec<u8> {
+    pub(super) fn encode(&self) -> Vec<u8> {
         let policy = match self.settings.past_capacity {
             PastCapacity::Refuse => 0,
             PastCapacity::Degrade => 1,
         };
-        let mut out = Vec::with_capacity(64);
+        let mut out = Vec::with_capacity(PARAMS_LEN as usize);
         out.extend_from_slice(&self.kind.code().to_le_bytes());
         out.extend_from_slice(&[policy, 0]);
         out.extend_from_slice(&self.per_key.to_le_bytes());
@@ -115,7 +118,7 @@ impl Params {
         )
     }
 
-    fn require(&self, kind: Kind, expected: &'static str) -> Result<(), DecodeError> {
+    pub(super) fn require(&self, kind: Kind, expected: &'static str) -> Result<(), DecodeError> {
         if self.kind == kind {
             return Ok(());
         }
@@ -123,7 +126,7 @@ impl Params {
     }
 
     /// Checks that the fields of counting filters are 0 in a filter of another kind.
-    fn require_no_counters(&self) -> Result<(), DecodeError> {
+    pub(super) fn require_no_counters(&self) -> Result<(), DecodeError> {
         if self.counter_bits == 0 && self.second == 0 {
             return Ok(());
         }

@@ -23,7 +23,7 @@ pub(super) const TRAILER_LEN: u64 = 16;
 pub(super) const ALIGNMENT: u64 = 64;
 /// Bounds what the table can make a reader allocate; a window of two generations has 7 sections.
 pub(super) const MAX_SECTIONS: u32 = 64;
-/// Sections other than bodies are short.
+/// Sections other than bodies are short; a table of 2¹⁶ shards is the longest.
 const MAX_SMALL_LEN: u64 = 1 << 20;
 
 /// What a file holds.
@@ -38,6 +38,8 @@ pub enum Kind {
     Cuckoo,
     /// A [`BlockedBloomFilter`](crate::BlockedBloomFilter).
     Blocked,
+    /// A [`BinaryFuseFilter`](crate::BinaryFuseFilter).
+    BinaryFuse,
     /// A [`WordBloomFilter`](crate::WordBloomFilter).
     Word,
     /// A [`GenerationWindow`](crate::replay::GenerationWindow).
@@ -58,6 +60,7 @@ impl Kind {
             Self::Counting => 2,
             Self::Cuckoo => 3,
             Self::Blocked => 4,
+            Self::BinaryFuse => 5,
             Self::Word => 6,
             Self::Window => 64,
             Self::Replay => 65,
@@ -70,6 +73,7 @@ impl Kind {
             2 => Ok(Self::Counting),
             3 => Ok(Self::Cuckoo),
             4 => Ok(Self::Blocked),
+            5 => Ok(Self::BinaryFuse),
             6 => Ok(Self::Word),
             64 => Ok(Self::Window),
             65 => Ok(Self::Replay),
@@ -85,6 +89,7 @@ impl fmt::Display for Kind {
             Self::Counting => "a counting Bloom filter",
             Self::Cuckoo => "a cuckoo filter",
             Self::Blocked => "a blocked Bloom filter",
+            Self::BinaryFuse => "a binary fuse filter",
             Self::Word => "a word-blocked Bloom filter",
             Self::Window => "a window of generations",
             Self::Replay => "the state of a replay filter",
@@ -105,6 +110,8 @@ pub(crate) enum SectionType {
     Window,
     /// What a replay filter has counted.
     Counts,
+    /// The shards of a binary fuse filter.
+    Shards,
 }
 
 impl SectionType {
@@ -115,6 +122,7 @@ impl SectionType {
             Self::Provenance => 3,
             Self::Window => 4,
             Self::Counts => 5,
+            Self::Shards => 6,
         }
     }
 
@@ -125,9 +133,10 @@ impl SectionType {
             3 => Ok(Self::Provenance),
             4 => Ok(Self::Window),
             5 => Ok(Self::Counts),
+            6 => Ok(Self::Shards),
             found => Err(DecodeError::Invalid {
                 what: "section type",
-                expected: "1 to 5".to_owned(),
+                expected: "1 to 6".to_owned(),
                 found: found.to_string(),
             }),
         }
@@ -140,6 +149,7 @@ impl SectionType {
             Self::Provenance => "provenance",
             Self::Window => "window",
             Self::Counts => "counts",
+            Self::Shards => "shards",
         }
     }
 }

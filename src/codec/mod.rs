@@ -24,16 +24,21 @@ mod artefact;
 mod atomic;
 mod error;
 mod filters;
+mod fuse;
 mod header;
 mod provenance;
 mod reader;
+mod stream;
 mod writer;
 
-pub use artefact::{Artefact, Decode, Encode, Existing, Persist, Readers, SaveOptions, verify};
+pub use artefact::{
+    Artefact, Decode, Encode, Existing, Persist, Readers, SaveOptions, verify, verify_path,
+};
 pub use atomic::remove_stale_temporaries;
 pub use error::{DecodeError, FileError, ReadError};
 pub use header::{FORMAT_VERSION, Kind};
 pub use provenance::Provenance;
+pub use stream::{FuseWriter, Order, StreamError, StreamOptions};
 
 #[doc(hidden)]
 pub use reader::Sections;

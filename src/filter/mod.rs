@@ -20,6 +20,7 @@ mod bloom;
 mod builder;
 mod counting;
 mod cuckoo;
+mod fuse;
 #[cfg(feature = "rayon")]
 mod parallel;
 mod settings;
@@ -31,10 +32,12 @@ pub use bloom::BloomFilter;
 pub use builder::{Buildable, Builder, Plan, Shape};
 pub use counting::CountingBloomFilter;
 pub use cuckoo::CuckooFilter;
+pub use fuse::{BinaryFuseFilter, FuseBuild, FuseBuilder, FuseReport};
 pub use settings::PastCapacity;
 pub use shared::SharedBloomFilter;
 pub use word::WordBloomFilter;
 
+pub(crate) use fuse::{BuiltShard, Geometry, Row, SHARD_KEYS, ShardBuilder, Shards, cut, prefix};
 pub(crate) use settings::{InvalidParts, Settings};
 
 #[cfg(test)]

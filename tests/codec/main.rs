@@ -9,11 +9,14 @@
 mod atomic;
 mod doors;
 mod flips;
+mod fuse;
 mod golden;
 mod keyed;
 mod malformed;
+mod mapped;
 mod parameters;
 mod reseal;
 mod samples;
 #[cfg(feature = "serde")]
 mod serde;
+mod stream;

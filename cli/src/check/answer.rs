@@ -123,7 +123,7 @@ impl Asked {
 mod tests {
     use hapax::codec::{Artefact, Provenance};
     use hapax::prelude::*;
-    use hapax::{Digest, Seed};
+    use hapax::{Digest, GrowingFilter, Seed};
 
     use super::*;
 
@@ -160,7 +160,9 @@ mod tests {
         assert!(matches!(asked.answer(NOT_UTF8), Answer::Unknown(Reason::Screen(_))));
 
         let mut listing = filter(PasswordDigest::Sha1, "x");
-        let AnyFilter::Bloom(bloom) = &mut listing.artefact.filter else { panic!("not Bloom") };
+        let AnyFilter::Growing(GrowingFilter::Bloom(bloom)) = &mut listing.artefact.filter else {
+            panic!("not Bloom")
+        };
         let _ = bloom.insert_hash(PasswordDigest::Sha1.key_of(NOT_UTF8).unwrap()).unwrap();
         let filters = vec![filter(PasswordDigest::Nt, "beta"), listing];
         let asked = Asked::new(filters, Form::Plain).unwrap();
