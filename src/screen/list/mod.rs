@@ -32,15 +32,19 @@
 //! Errors carry no content, not even the head of a row: what was taken for a hash may be a
 //! password.
 
+mod batch;
 mod error;
 mod format;
 mod lines;
+mod prefix;
 mod reader;
 mod row;
 
+pub use batch::Batch;
 pub use error::{BadRow, DetectError, ListError, RowFault};
 pub use format::{ListFormat, SAMPLE_LEN};
-pub use reader::{DEFAULT_ROW_LIMIT, ListReader, ListTotals, MAX_ROW_LIMIT};
+pub use prefix::RangePrefix;
+pub use reader::{DEFAULT_ROW_LIMIT, ListReader, ListTotals, MAX_ROW_LIMIT, ZeroCount};
 pub use row::Row;
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use proptest::prelude::*;
 
 use super::super::digest::PasswordDigest::{Nt, Sha1};
+use super::super::digest::{sha1_key, sha1_of};
 use super::*;
 use crate::hash::KeyHash;
 
@@ -15,18 +16,29 @@ fn key(password: &str) -> KeyHash {
     Sha1.key_of(password.as_bytes()).expect("SHA-1 takes any bytes")
 }
 
-/// Everything a reader gives: rows and faults in order, and the totals.
+/// Everything a reader gives: rows and faults in order, and the totals; by batches if asked for.
 fn read_all(
     input: impl Read,
     format: ListFormat,
     limit: u32,
+    by_batches: bool,
 ) -> (Vec<Result<Row, BadRow>>, ListTotals) {
     let mut reader = ListReader::with_row_limit(input, format, limit);
-    let mut all = Vec::new();
+    let (mut all, mut batch) = (Vec::new(), Batch::new());
     loop {
-        match reader.next_row() {
-            Ok(Some(row)) => all.push(Ok(row)),
-            Ok(None) => return (all, reader.totals()),
+        let read = if by_batches {
+            reader.next_batch(&mut batch).map(|more| {
+                assert_eq!(more, !batch.is_empty());
+                assert_eq!(batch.hashes().len(), batch.rows().len());
+                all.extend(batch.rows().map(Ok));
+                more
+            })
+        } else {
+            reader.next_row().map(|row| row.map(|row| all.push(Ok(row))).is_some())
+        };
+        match read {
+            Ok(true) => {}
+            Ok(false) => return (all, reader.totals()),
             Err(ListError::Row(bad)) => all.push(Err(bad)),
             Err(ListError::Read { .. }) => unreachable!("the input does not fail"),
         }
@@ -34,7 +46,10 @@ fn read_all(
 }
 
 fn read(input: &[u8], format: ListFormat) -> (Vec<Result<Row, BadRow>>, ListTotals) {
-    read_all(input, format, DEFAULT_ROW_LIMIT)
+    let by_rows = read_all(input, format, DEFAULT_ROW_LIMIT, false);
+    let by_batches = read_all(input, format, DEFAULT_ROW_LIMIT, true);
+    assert_eq!(by_rows, by_batches);
+    by_rows
 }
 
 /// Keys and counts of a list that has no fault.
@@ -89,8 +104,10 @@ fn plain_oracle(input: &[u8], limit: usize) -> (Vec<Result<Row, BadRow>>, ListTo
             continue;
         }
         totals.carriage_returns += u64::from(row.contains(&b'\r'));
-        let hash = Sha1.key_of(row).expect("SHA-1 takes any bytes");
-        all.push(Ok(Row { hash, count: None, number, offset: line_offset }));
+        let sha1 = sha1_of(row);
+        let (hash, tail) =
+            (sha1_key(&sha1), u32::from_be_bytes([sha1[16], sha1[17], sha1[18], sha1[19]]));
+        all.push(Ok(Row { hash, tail, count: None, number, offset: line_offset }));
     }
     totals.bytes = offset;
     (all, totals)
@@ -115,16 +132,18 @@ proptest! {
         sizes in prop::collection::vec(1..40usize, 1..6),
         limit in 0..30u32,
     ) {
-        let trickle = Trickle { bytes: &input, sizes, calls: 0 };
-        let found = read_all(trickle, ListFormat::Plain(Sha1), limit);
-        prop_assert_eq!(found, plain_oracle(&input, limit as usize));
+        for by_batches in [false, true] {
+            let trickle = Trickle { bytes: &input, sizes: sizes.clone(), calls: 0 };
+            let found = read_all(trickle, ListFormat::Plain(Sha1), limit, by_batches);
+            prop_assert_eq!(found, plain_oracle(&input, limit as usize));
+        }
     }
 
     #[test]
     fn every_row_of_any_bytes_is_accounted_for(input in awkward_bytes(40), nt: bool) {
         let digest = if nt { Nt } else { Sha1 };
         for format in [ListFormat::Plain(digest), ListFormat::Hashes(digest)] {
-            let (all, totals) = read_all(input.as_slice(), format, 20);
+            let (all, totals) = read_all(input.as_slice(), format, 20, nt);
             let good = all.iter().filter(|row| row.is_ok()).count() as u64;
             prop_assert_eq!(totals.rows, good + totals.blank + totals.zero_count + totals.bad);
             prop_assert_eq!(totals.bytes, input.len() as u64);
@@ -138,6 +157,7 @@ proptest! {
         upper: bool,
         marks: bool,
         last_newline: bool,
+        sizes in prop::collection::vec(1..200usize, 1..6),
     ) {
         let (mut text, mut expected) = (String::new(), Vec::new());
         for (index, (bytes, shape, count)) in list.iter().enumerate() {
@@ -149,7 +169,7 @@ proptest! {
                 0 => (String::new(), None),
                 1 => (format!(":{count}"), Some(count)),
                 2 => (format!(":{}", grouped(count)), Some(count)),
-                _ => (format!(":9{count:020}"), Some(u64::MAX)),
+                _ => (format!(":9{count:020}"), Some(u64::MAX - 1)),
             };
             text += &written;
             if last_newline || index + 1 < list.len() {
@@ -157,7 +177,11 @@ proptest! {
             }
             expected.push((KeyHash::from_uniform(bytes), read));
         }
-        prop_assert_eq!(rows(text.as_bytes(), ListFormat::Hashes(Nt)), expected);
+        prop_assert_eq!(rows(text.as_bytes(), ListFormat::Hashes(Nt)), &expected[..]);
+        let trickle = Trickle { bytes: text.as_bytes(), sizes, calls: 0 };
+        let (all, _) = read_all(trickle, ListFormat::Hashes(Nt), 100, true);
+        let all: Vec<_> = all.into_iter().flatten().map(|row| (row.hash, row.count)).collect();
+        prop_assert_eq!(all, expected);
         prop_assert_eq!(ListFormat::detect(text.as_bytes(), Sha1), Ok(ListFormat::Hashes(Nt)));
     }
 
@@ -308,7 +332,8 @@ fn an_endless_line_is_given_up_after_the_limit() {
     let error = reader.next_row().expect_err("no end");
     assert!(matches!(error, ListError::Row(BadRow { number: 1, offset: 0, .. })), "{error}");
     drop(reader);
-    assert!(input.0 <= 3 * u64::from(DEFAULT_ROW_LIMIT), "{} bytes were read", input.0);
+    let most = u64::from(DEFAULT_ROW_LIMIT) + 2 * lines::CHUNK as u64;
+    assert!(input.0 <= most, "{} bytes were read", input.0);
 }
 
 #[test]
@@ -432,7 +457,7 @@ fn utf16_is_named_with_and_without_a_mark() {
 #[test]
 fn the_row_limit_has_a_limit() {
     let list = vec![b'x'; MAX_ROW_LIMIT as usize + 1];
-    let (all, _) = read_all(list.as_slice(), ListFormat::Plain(Sha1), u32::MAX);
+    let (all, _) = read_all(list.as_slice(), ListFormat::Plain(Sha1), u32::MAX, true);
     let fault = RowFault::TooLong { limit: MAX_ROW_LIMIT as usize };
     assert_eq!(all, [Err(BadRow { number: 1, offset: 0, fault })]);
 }
@@ -487,4 +512,108 @@ fn nothing_shown_holds_content() {
             assert!(!shown.contains(hash), "{shown}");
         }
     }
+}
+
+/// Where every row of a long list is, by both ways, with odd rows strewn in.
+#[test]
+fn batches_know_the_place_of_every_row() {
+    let (mut text, mut expected, mut bad) = (String::new(), Vec::new(), 0);
+    for index in 0..60_000u64 {
+        let sha1 = sha1_of(&index.to_le_bytes());
+        let tail = u32::from_be_bytes([sha1[16], sha1[17], sha1[18], sha1[19]]);
+        let (offset, hash) = (text.len() as u64, sha1_key(&sha1));
+        let digits: String = sha1.iter().map(|byte| format!("{byte:02X}")).collect();
+        let count = (index % 5_003).max(1);
+        let row = match index % 997 {
+            0 => format!("\u{feff}{digits}:{count}\r\n"),
+            1 => format!("{digits}:{count}\n"),
+            2 => format!("{}:{count}\r\n", digits.to_lowercase()),
+            3 => format!("{digits}:00{}\r\n", grouped(count)),
+            4 => format!("{digits}:-{count}\r\n"),
+            _ => format!("{digits}:{count}\r\n"),
+        };
+        text += &row;
+        if index % 997 == 4 {
+            bad += 1;
+            let fault = RowFault::Count;
+            expected.push(Err(BadRow { number: index + 1, offset, fault }));
+        } else {
+            expected.push(Ok(Row { hash, tail, count: Some(count), number: index + 1, offset }));
+        }
+    }
+    let (found, totals) = read(text.as_bytes(), ListFormat::Hashes(Sha1));
+    assert!(found == expected);
+    assert_eq!((totals.rows, totals.bytes), (60_000, text.len() as u64));
+    assert_eq!(totals.marks, 61);
+    assert_eq!(totals.bad, bad);
+}
+
+/// The rows of a range file, in every dress, are those of the list.
+#[test]
+fn ranges_are_read_with_the_digits_of_their_name() {
+    for (digest, whole) in [(Sha1, PASSWORD_SHA1), (Nt, PASSWORD_NT)] {
+        let prefix = RangePrefix::parse(&whole.as_bytes()[..5]).expect("five digits");
+        let suffix = &whole[5..];
+        let format = ListFormat::Range(digest, prefix);
+        let hash = digest.key_of(b"password").expect("UTF-8");
+        for list in [
+            format!("{suffix}:3\r\n{suffix}:3"),
+            format!("\u{feff}{suffix}:3\r\n\r\n{}:3\n", suffix.to_lowercase()),
+            format!("W/\"0x8DEADBEEF\"\n{suffix}:3\n{suffix}:3\n{suffix}:0\n"),
+            format!("\"0x8DEADBEEF\"\r\n{suffix}:3\n{suffix}:3\n"),
+            format!("0x8DEADBEEF\n{suffix}:3\n{suffix}:3\n"),
+        ] {
+            assert_eq!(ListFormat::detect_range(list.as_bytes(), prefix), Ok(format), "{list}");
+            assert_eq!(rows(list.as_bytes(), format), [(hash, Some(3)); 2], "{list}");
+            let totals = read(list.as_bytes(), format).1;
+            assert_eq!(totals.etags, u64::from(list.contains("0x")), "{list}");
+        }
+        // Anywhere else an entity tag is a fault, and so is one in front of whole hashes.
+        let list = format!("{suffix}:3\n\"0x8DEADBEEF\"\n");
+        let fault = RowFault::NoSuffix { expected: digest };
+        assert_eq!(read(list.as_bytes(), format).0[1].map_err(|bad| bad.fault), Err(fault));
+        let (other, other_row) =
+            if digest == Sha1 { (Nt, &PASSWORD_NT[5..]) } else { (Sha1, &PASSWORD_SHA1[5..]) };
+        let fault = RowFault::OtherSuffix { expected: digest, found: other };
+        assert_eq!(read(other_row.as_bytes(), format).0[0].map_err(|bad| bad.fault), Err(fault));
+        for list in ["", "\r\n", "<html>\r\n", whole] {
+            assert!(ListFormat::detect_range(list.as_bytes(), prefix).is_err(), "{list}");
+        }
+    }
+}
+
+#[test]
+fn rows_with_a_count_of_zero_are_kept_if_they_are_said_to_be_meant() {
+    let list = format!("{PASSWORD_SHA1}:0\n{PASSWORD_SHA1}:1\n");
+    let reader = ListReader::new(list.as_bytes(), ListFormat::Hashes(Sha1));
+    let mut reader = reader.zero_count(ZeroCount::Keep);
+    let mut batch = Batch::new();
+    assert!(reader.next_batch(&mut batch).expect("good rows"));
+    assert_eq!(batch.rows().map(|row| row.count).collect::<Vec<_>>(), [Some(0), Some(1)]);
+    assert_eq!(reader.totals().zero_count, 0);
+}
+
+#[test]
+fn rows_counted_seldom_go_from_a_batch_and_the_others_keep_their_place() {
+    let list = format!("{PASSWORD_NT}:9\n{PASSWORD_NT}\n{PASSWORD_NT}:10\n{PASSWORD_NT}:11\n");
+    let mut reader = ListReader::new(list.as_bytes(), ListFormat::Hashes(Nt));
+    let mut batch = Batch::new();
+    assert!(reader.next_batch(&mut batch).expect("good rows"));
+    assert_eq!(batch.retain_counted(1), 0);
+    assert_eq!(batch.retain_counted(10), 2);
+    assert_eq!(batch.rows().map(|row| row.number).collect::<Vec<_>>(), [3, 4]);
+    assert_eq!(batch.hashes().len(), 2);
+}
+
+#[test]
+fn a_reader_starts_again_with_another_input() {
+    let mut reader = ListReader::with_row_limit(&b"ab\nlong row"[..], ListFormat::Plain(Sha1), 3);
+    assert!(reader.next_row().is_ok());
+    assert!(reader.next_row().is_err());
+    reader.restart(PASSWORD_NT.as_bytes(), ListFormat::Hashes(Nt));
+    assert_eq!(reader.totals(), ListTotals::default());
+    assert!(reader.next_row().is_err(), "the limit stays");
+    reader.restart(&b"abc"[..], ListFormat::Plain(Sha1));
+    let row = reader.next_row().expect("a good row").expect("a row");
+    assert_eq!((row.hash, row.number, row.offset), (key("abc"), 1, 0));
 }
