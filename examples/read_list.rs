@@ -9,7 +9,8 @@ use hapax::screen::list::{Batch, ListFormat, ListReader};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for path in std::env::args_os().skip(1) {
-        let mut reader = ListReader::new(File::open(&path)?, ListFormat::Hashes(PasswordDigest::Sha1));
+        let mut reader =
+            ListReader::new(File::open(&path)?, ListFormat::Hashes(PasswordDigest::Sha1));
         let (mut batch, mut rows, mut sum) = (Batch::new(), 0u64, 0u64);
         let start = Instant::now();
         while reader.next_batch(&mut batch)? {

@@ -33,7 +33,11 @@
 //! password.
 
 mod batch;
+#[cfg(feature = "compressed")]
+mod compressed;
+mod coverage;
 mod error;
+mod folder;
 mod format;
 mod lines;
 mod prefix;
@@ -41,7 +45,11 @@ mod reader;
 mod row;
 
 pub use batch::Batch;
+#[cfg(feature = "compressed")]
+pub use compressed::{Compression, Decompressed};
+pub use coverage::{Coverage, CoverageReport};
 pub use error::{BadRow, DetectError, ListError, RowFault};
+pub use folder::{FolderError, RangeFolder};
 pub use format::{ListFormat, SAMPLE_LEN};
 pub use prefix::RangePrefix;
 pub use reader::{DEFAULT_ROW_LIMIT, ListReader, ListTotals, MAX_ROW_LIMIT, ZeroCount};
