@@ -7,7 +7,7 @@ use hapax::codec::Existing;
 
 use super::{BuildRequest, FilterKind, Size};
 use crate::exit;
-use crate::lists::{DigestChoice, FormatChoice, Input, Reading};
+use crate::lists::{DigestChoice, FormatChoice, Input, Reading, ZeroCountChoice};
 use crate::{bytes, rate};
 
 /// Make a filter from lists
@@ -16,13 +16,14 @@ use crate::{bytes, rate};
 /// the filter appears whole or not at all. A filter of passwords is readable by its owner alone, one
 /// of hashes by whom the umask lets: whoever holds a filter can test guesses against it.
 ///
-/// Rows are passwords, or SHA-1 or NT hashes in hexadecimal with or without ":count". Line ends of
-/// both kinds, byte order marks, blank rows and padding rows are dealt with; a row that is none of
-/// this stops the build and is named by its number and place.
+/// Rows are passwords, or SHA-1 or NT hashes in hexadecimal with or without ":count". A folder is one
+/// of range files, as every downloader leaves them. What is compressed with gzip, bzip2 or zstd is
+/// decompressed. Line ends of both kinds, byte order marks, blank rows and padding rows are dealt
+/// with; a row that is none of this stops the build and is named by its number and place.
 #[derive(Args, Debug)]
 #[command(after_help = exit::section(exit::DOING))]
 pub(crate) struct BuildArgs {
-    /// Lists to build from, `-` for standard input
+    /// Lists to build from: files, folders of range files, `-` for standard input
     #[arg(value_name = "LIST", required = true)]
     lists: Vec<PathBuf>,
     /// The file to write
@@ -53,6 +54,12 @@ pub(crate) struct BuildArgs {
     /// Tolerate and count up to so many malformed rows
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip_bad: u64,
+    /// What to do with rows that have a count of 0
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
+    zero_count: ZeroCountChoice,
+    /// Refuse lists that seem to lack rows: a download that broke off, a range that is missing
+    #[arg(long)]
+    require_complete: bool,
     /// What the list is called, to be kept in the file
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     name: String,
@@ -78,8 +85,12 @@ impl BuildArgs {
                 format: self.format,
                 digest: self.digest.map(Into::into),
                 min_count: self.min_count,
+                zero_count: self.zero_count.into(),
                 skip_bad: self.skip_bad,
+                coverage: true,
+                ..Reading::default()
             },
+            require_complete: self.require_complete,
             kind: self.kind,
             size: match (self.false_positive_rate, self.bytes) {
                 (Some(rate), _) => Size::Rate(rate),

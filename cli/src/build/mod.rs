@@ -54,13 +54,14 @@ pub(crate) fn run(
     check_output(request, &lists)?;
 
     let mut keys: Vec<KeyHash> = Vec::new();
-    let read = lists::read_all(lists, request.reading, progress, |_, row| {
-        if keys.len() == keys.capacity() {
-            grow(&mut keys)?;
-        }
-        keys.push(row.hash);
+    let read = lists::read_all(lists, request.reading, progress, |_, batch| {
+        reserve(&mut keys, batch.len())?;
+        keys.extend_from_slice(batch.hashes());
         Ok(())
     })?;
+    if request.require_complete {
+        require_complete(&read)?;
+    }
     let rows_used = keys.len() as u64;
     keys.par_sort_unstable();
     keys.dedup();
@@ -71,7 +72,7 @@ pub(crate) fn run(
         ));
     }
 
-    let (filter, promised_rate) = make(request, read, &keys)?;
+    let (filter, promised_rate) = make(request, &read, &keys)?;
     let missed = keys.par_iter().filter(|key| !filter.contains_hash(**key)).count();
     if missed > 0 {
         return Err(Trouble::new(format_args!(
@@ -112,7 +113,7 @@ fn check_output(request: &BuildRequest, lists: &[OpenList]) -> Result<(), Troubl
         ));
     }
     if let Ok(metadata) = output.metadata() {
-        if lists.iter().any(|list| list.is_same_file(&metadata)) {
+        if lists.iter().any(|list| list.holds(&metadata, output)) {
             return Err(Trouble::new(format_args!(
                 "{name}: the output is one of the lists: give another name"
             )));
@@ -136,8 +137,26 @@ fn check_output(request: &BuildRequest, lists: &[OpenList]) -> Result<(), Troubl
     }
 }
 
+/// Refuses lists that seem to lack rows, or that nothing can be said of.
+fn require_complete(read: &ReadLists) -> Result<(), Trouble> {
+    match &read.coverage {
+        Some(coverage) if coverage.is_complete() => Ok(()),
+        Some(coverage) => Err(Trouble::new(format_args!(
+            "the lists are not complete: {coverage}\nget what is missing, or build without \
+             --require-complete"
+        ))),
+        None => Err(Trouble::new(
+            "whether lists of plain passwords are complete cannot be told: leave --require-complete \
+             out",
+        )),
+    }
+}
+
 /// Makes room for more keys: twice as many, as long as the machine has that much.
-fn grow(keys: &mut Vec<KeyHash>) -> Result<(), Trouble> {
+fn reserve(keys: &mut Vec<KeyHash>, more: usize) -> Result<(), Trouble> {
+    if keys.capacity() - keys.len() >= more {
+        return Ok(());
+    }
     let more = keys.capacity().max(1 << 16);
     let bytes = (more * size_of::<KeyHash>()) as u64;
     require_memory(bytes, "for the keys of the lists")?;
@@ -163,7 +182,7 @@ fn no_memory(bytes: u64, what: &str, available: Option<u64>) -> Trouble {
 /// Builds the filter of these distinct keys, and says which rate it promises.
 fn make(
     request: &BuildRequest,
-    read: ReadLists,
+    read: &ReadLists,
     keys: &[KeyHash],
 ) -> Result<(AnyFilter, f64), Trouble> {
     match request.kind {
@@ -176,7 +195,7 @@ fn make(
 fn fill<F>(
     builder: Builder<F>,
     request: &BuildRequest,
-    read: ReadLists,
+    read: &ReadLists,
     keys: &[KeyHash],
 ) -> Result<(AnyFilter, f64), Trouble>
 where

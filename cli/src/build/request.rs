@@ -15,6 +15,8 @@ pub(crate) struct BuildRequest {
     pub(crate) output: PathBuf,
     /// How the lists are read.
     pub(crate) reading: Reading,
+    /// Refuse lists that seem to lack rows.
+    pub(crate) require_complete: bool,
     /// The kind of filter.
     pub(crate) kind: FilterKind,
     /// What fixes its size, beside the number of keys.

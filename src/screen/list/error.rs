@@ -217,8 +217,8 @@ impl fmt::Display for DetectError {
             Self::HashShape { row, digits } => write!(
                 f,
                 "row {row} has {digits} hexadecimal digits like a hash, and is not a SHA-1 or NT \
-                 hash with or without a count; it looks like hash:password, a table, or hashes of \
-                 another kind: give a list of the hashes or of the passwords alone, or say that \
+                 hash with or without a count; it looks like hash:password, a table, a range \
+                 whose file has another name, or hashes of another kind: give a list of the hashes or of the passwords alone, or say that \
                  the list holds plain passwords if these really are passwords"
             ),
             Self::NoRange { row } => write!(

@@ -193,6 +193,17 @@ fn stem_of(name: &[u8]) -> &[u8] {
     strip(once).unwrap_or(once)
 }
 
+impl RangePrefix {
+    /// The prefix that the file of a range is named after, such as `07F07.txt`, or `F07` in a folder
+    /// `07`. `None` for other names.
+    #[must_use]
+    pub fn of_file(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.as_encoded_bytes();
+        let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
+        prefix_of(folder.as_encoded_bytes(), stem_of(name))
+    }
+}
+
 /// The prefix in a name of five digits, or of three in a folder of two.
 fn prefix_of(folder: &[u8], stem: &[u8]) -> Option<RangePrefix> {
     match (folder, stem) {

@@ -149,6 +149,14 @@ fn digits_of_hash(row: &[u8]) -> Option<usize> {
     /// lengths of SHA-2 and SHA-3.
     const DIGITS: [usize; 7] = [32, 35, 40, 56, 64, 96, 128];
 
+    /// The row of a range of NT hashes. Alone it may be a number, with a count after it hardly.
+    const NT_SUFFIX: usize = 27;
+
+    let (digits, count) = split_hash(row);
+    let counted = matches!(count, Some(Ok(_)));
+    if counted && digits.len() == NT_SUFFIX && digits.iter().all(u8::is_ascii_hexdigit) {
+        return Some(NT_SUFFIX);
+    }
     let words = row.split(|byte| !byte.is_ascii_alphanumeric());
     words
         .filter(|word| DIGITS.contains(&word.len()) && word.iter().all(u8::is_ascii_hexdigit))

@@ -413,6 +413,8 @@ fn rows_with_a_hash_in_another_shape_are_no_passwords() {
         (format!("alice:500:{PASSWORD_NT}:{PASSWORD_NT}:::"), 32),
         (sha256.clone(), 64),
         (format!("{sha256}:3"), 64),
+        (format!("{}:3", &PASSWORD_SHA1[5..]), 35),
+        (format!("{}:3", &PASSWORD_NT[5..]), 27),
     ] {
         let found = |row| Err(DetectError::HashShape { row, digits });
         assert_eq!(detect(&row), found(1), "{row}");
@@ -423,7 +425,9 @@ fn rows_with_a_hash_in_another_shape_are_no_passwords() {
     }
     let message = DetectError::HashShape { row: 1, digits: 40 }.to_string();
     assert!(message.contains("hash:password") && message.contains("plain"), "{message}");
-    for password in [&PASSWORD_SHA1[1..], &format!("g{PASSWORD_NT}"), &sha256[..16]] {
+    for password in
+        [&PASSWORD_NT[5..], &PASSWORD_SHA1[1..], &format!("g{PASSWORD_NT}"), &sha256[..16]]
+    {
         assert_eq!(detect(password), Ok(ListFormat::Plain(Sha1)), "{password}");
     }
 }
