@@ -9,11 +9,13 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::build::BuildArgs;
 use crate::check::CheckArgs;
+use crate::convert::ConvertArgs;
 use crate::dedup::DedupArgs;
 use crate::exit::{self, Exit};
 use crate::generate::{CompletionsArgs, ManArgs};
 use crate::info::InfoArgs;
 use crate::progress::When;
+use crate::synthetic::GenArgs;
 use crate::trouble::Trouble;
 use crate::usage;
 use crate::verify::VerifyArgs;
@@ -68,7 +70,9 @@ pub(crate) enum Command {
     #[command(visible_alias = "show")]
     Info(InfoArgs),
     Verify(VerifyArgs),
+    Convert(ConvertArgs),
     Dedup(DedupArgs),
+    Gen(GenArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }

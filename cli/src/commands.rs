@@ -3,10 +3,12 @@
 
 use crate::args::Global;
 use crate::build::{self, BuildArgs};
+use crate::convert::{self, ConvertArgs};
 use crate::exit::Exit;
 use crate::filters;
 use crate::lists;
 use crate::progress::Progress;
+use crate::synthetic::{self, GenArgs};
 use crate::trouble::Trouble;
 use crate::verify::{self, VerifyArgs};
 
@@ -22,6 +24,35 @@ pub(crate) fn build(args: &BuildArgs, global: Global) -> Result<Exit, Trouble> {
     drop(progress);
     if !global.quiet {
         crate::note(&card.to_string());
+    }
+    Ok(Exit::Yes)
+}
+
+/// Runs `hapax convert`.
+///
+/// # Errors
+///
+/// As [`convert::run`].
+pub(crate) fn convert(args: &ConvertArgs, global: Global) -> Result<Exit, Trouble> {
+    let lists = lists::open_all(&args.inputs())?;
+    let progress = Progress::new(global.progress(), lists::total_len(&lists));
+    let converted = convert::run(&args.request(), lists, &|bytes| progress.advance(bytes))?;
+    drop(progress);
+    if !global.quiet {
+        crate::note(&converted.to_string());
+    }
+    Ok(Exit::Yes)
+}
+
+/// Runs `hapax gen`.
+///
+/// # Errors
+///
+/// As [`synthetic::run`].
+pub(crate) fn generate(args: &GenArgs, global: Global) -> Result<Exit, Trouble> {
+    let rows = synthetic::run(&args.request())?;
+    if !global.quiet {
+        crate::note(&format!("wrote {} rows", build::grouped(rows)));
     }
     Ok(Exit::Yes)
 }

@@ -102,7 +102,7 @@ pub(crate) fn run(
     };
     let mut against = Against::default();
     let mut present = Vec::new();
-    let read = lists::read_all(lists, reading, progress, |name, batch| {
+    let read = lists::read_all(lists, reading, progress, |lists::Rows { name, batch, .. }| {
         present.resize(batch.len(), false);
         let answered = artefact.filter.contains_batch(batch.hashes(), &mut present);
         answered.map_err(Trouble::new)?;

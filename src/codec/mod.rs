@@ -30,7 +30,7 @@ mod reader;
 mod writer;
 
 pub use artefact::{Artefact, Decode, Encode, Existing, Persist, Readers, SaveOptions, verify};
-pub use atomic::remove_stale_temporaries;
+pub use atomic::{remove_stale_temporaries, write_file};
 pub use error::{DecodeError, FileError, ReadError};
 pub use header::{FORMAT_VERSION, Kind};
 pub use provenance::Provenance;

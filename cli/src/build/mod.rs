@@ -54,9 +54,9 @@ pub(crate) fn run(
     check_output(request, &lists)?;
 
     let mut keys: Vec<KeyHash> = Vec::new();
-    let read = lists::read_all(lists, request.reading, progress, |_, batch| {
-        reserve(&mut keys, batch.len())?;
-        keys.extend_from_slice(batch.hashes());
+    let read = lists::read_all(lists, request.reading, progress, |rows| {
+        reserve(&mut keys, rows.batch.len())?;
+        keys.extend_from_slice(rows.batch.hashes());
         Ok(())
     })?;
     if request.require_complete {

@@ -10,7 +10,7 @@ use hapax::screen::list::{CoverageReport, ListTotals};
 
 pub(crate) use self::format::{DigestChoice, FormatChoice, ZeroCountChoice};
 pub(crate) use self::open::{Input, OpenFile, OpenList, open_all, open_files, total_len};
-pub(crate) use self::read::{Reading, read_all};
+pub(crate) use self::read::{Reading, Rows, read_all};
 
 /// What reading lists came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -55,7 +55,7 @@ pub(crate) struct Reading {
 }
 
 /// Reads all lists, front to back, and gives every batch of rows that count to `sink`, with the file
-/// it is from. `progress` is told how many bytes were read since it was last told.
+/// they are from. `progress` is told how many bytes were read since it was last told.
 ///
 /// # Errors
 ///
@@ -66,7 +66,7 @@ pub(crate) fn read_all(
     lists: Vec<OpenList>,
     reading: Reading,
     progress: &dyn Fn(u64),
-    mut sink: impl FnMut(&Input, &Batch) -> Result<(), Trouble>,
+    mut sink: impl FnMut(Rows<'_>) -> Result<(), Trouble>,
 ) -> Result<ReadLists, Trouble> {
     let (filled, arriving) = sync_channel::<Piece>(BATCHES);
     let (emptied, returning) = channel::<Batch>();
@@ -79,7 +79,8 @@ pub(crate) fn read_all(
                 progress(piece.bytes - reported);
                 reported = piece.bytes;
             }
-            taken = sink(&piece.name, &piece.batch);
+            let Piece { name, digest, batch, .. } = &piece;
+            taken = sink(Rows { name, digest: *digest, batch });
             if taken.is_err() {
                 // The channel closes, and the reader stops.
                 break;
@@ -95,9 +96,21 @@ pub(crate) fn read_all(
     })
 }
 
+/// Rows of one file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rows<'a> {
+    /// The file.
+    pub(crate) name: &'a Input,
+    /// Which hash the keys are.
+    pub(crate) digest: PasswordDigest,
+    /// The rows that count.
+    pub(crate) batch: &'a Batch,
+}
+
 /// A batch on its way.
 struct Piece {
     name: Arc<Input>,
+    digest: PasswordDigest,
     batch: Batch,
     /// Bytes read from the disk so far, over all lists.
     bytes: u64,
@@ -232,8 +245,12 @@ impl Reader {
                 require_counts(name, &batch)?;
             }
             self.counts.under_minimum += batch.retain_counted(min_count) as u64;
-            let piece =
-                Piece { name: Arc::clone(name), batch, bytes: self.bytes.load(Ordering::Relaxed) };
+            let piece = Piece {
+                name: Arc::clone(name),
+                digest: rows.format().digest(),
+                batch,
+                bytes: self.bytes.load(Ordering::Relaxed),
+            };
             if self.filled.send(piece).is_err() {
                 return Ok(Err(Gone));
             }
