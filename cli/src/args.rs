@@ -11,6 +11,7 @@ use crate::build::BuildArgs;
 use crate::check::CheckArgs;
 use crate::convert::ConvertArgs;
 use crate::dedup::DedupArgs;
+use crate::diff::DiffArgs;
 use crate::exit::{self, Exit};
 use crate::generate::{CompletionsArgs, ManArgs};
 use crate::info::InfoArgs;
@@ -72,6 +73,7 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     Convert(ConvertArgs),
     Dedup(DedupArgs),
+    Diff(DiffArgs),
     Gen(GenArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),

@@ -1,9 +1,12 @@
 //! Commands that read lists: from their arguments to their work, with a progress bar during it and
 //! a summary after it.
 
+use std::io::{self, Write as _};
+
 use crate::args::Global;
 use crate::build::{self, BuildArgs};
 use crate::convert::{self, ConvertArgs};
+use crate::diff::{self, DiffArgs};
 use crate::exit::Exit;
 use crate::filters;
 use crate::lists;
@@ -42,6 +45,28 @@ pub(crate) fn convert(args: &ConvertArgs, global: Global) -> Result<Exit, Troubl
         crate::note(&converted.to_string());
     }
     Ok(Exit::Yes)
+}
+
+/// Runs `hapax diff`.
+///
+/// # Errors
+///
+/// As [`diff::run`], and if standard output cannot be written.
+pub(crate) fn diff(args: &DiffArgs, global: Global) -> Result<Exit, Trouble> {
+    let [old, new] = args.inputs();
+    let lists = lists::open_all(&[old, new])?;
+    let progress = Progress::new(global.progress(), lists::total_len(&lists));
+    let mut lists = lists.into_iter();
+    let (Some(old), Some(new)) = (lists.next(), lists.next()) else { return Ok(Exit::Trouble) };
+    let difference = diff::run(&args.request(), old, new, &|bytes| progress.advance(bytes))?;
+    drop(progress);
+    if args.json {
+        let json = serde_json::to_string(&difference).map_err(Trouble::new)?;
+        writeln!(io::stdout(), "{json}").map_err(|error| Trouble::stdout(&error))?;
+    } else if !global.quiet {
+        crate::note(&difference.to_string());
+    }
+    Ok(difference.exit())
 }
 
 /// Runs `hapax gen`.

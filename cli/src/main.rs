@@ -18,6 +18,7 @@ mod check;
 mod commands;
 mod convert;
 mod dedup;
+mod diff;
 mod exit;
 mod filters;
 mod generate;
@@ -69,6 +70,7 @@ fn run() -> Result<Exit, Trouble> {
         Command::Check(args) => check::run(&args, cli.global),
         Command::Convert(args) => commands::convert(&args, cli.global),
         Command::Dedup(args) => dedup::run(&args, cli.global),
+        Command::Diff(args) => commands::diff(&args, cli.global),
         Command::Gen(args) => commands::generate(&args, cli.global),
         Command::Info(args) => info::run(&args),
         Command::Verify(args) => commands::verify(&args, cli.global),

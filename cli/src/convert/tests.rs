@@ -57,7 +57,8 @@ impl Bench {
 }
 
 fn row(number: u32) -> String {
-    format!("{:040X}", u128::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
+    let word = u128::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+    format!("{word:032X}{number:08X}")
 }
 
 /// Rows in no order, some of them twice.
@@ -160,8 +161,13 @@ fn rows_of_a_folder_must_be_sorted_and_nothing_stays_of_what_fails() {
     let mut rows = list();
     rows.sort();
     rows.reverse();
-    let message = bench.convert(&[&text(&rows)]).unwrap_err();
-    assert!(message.contains("--sort hash"), "{message}");
+    // Within a range too.
+    let within =
+        ["5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD9", "5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8"];
+    for list in [text(&rows), within.join("\n")] {
+        let message = bench.convert(&[&list]).unwrap_err();
+        assert!(message.contains("--sort hash"), "{message}");
+    }
     // The list and nothing else.
     assert_eq!(fs::read_dir(bench.folder.path()).unwrap().count(), 1);
     fs::create_dir(&bench.request.target.path).unwrap();

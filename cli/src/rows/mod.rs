@@ -11,7 +11,7 @@ use hapax::screen::list::Row;
 pub(crate) use self::order::Order;
 pub(crate) use self::sort::{Sorted, Sorter};
 pub(crate) use self::text::{LineEnd, MAX_ROW_TEXT, RowText};
-pub(crate) use self::write::{Compress, Format, ListWriter, Target};
+pub(crate) use self::write::{Compress, Format, ListWriter, Target, TextWriter};
 
 /// What a row of hashes says: all of its hash, and how often the password was seen.
 #[derive(Clone, Copy, PartialEq, Eq)]

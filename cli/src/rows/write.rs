@@ -165,7 +165,7 @@ impl Target {
             to: To::Folder {
                 folder: made.path(),
                 compress: self.compress,
-                prefix: None,
+                last: None,
                 failed: &failed,
             },
         };
@@ -248,7 +248,7 @@ enum To<'a> {
     Folder {
         folder: &'a Path,
         compress: Compress,
-        prefix: Option<RangePrefix>,
+        last: Option<Entry>,
         failed: &'a dyn Fn(&io::Error) -> Trouble,
     },
 }
@@ -274,21 +274,23 @@ impl ListWriter<'_> {
                     buffer.clear();
                 }
             }
-            To::Folder { prefix, .. } => {
-                let of_entry = RangePrefix::of(entry.hash);
-                if *prefix != Some(of_entry) {
-                    if prefix.is_some_and(|prefix| prefix > of_entry) {
-                        return Err(Trouble::new(
-                            "a folder of ranges needs rows sorted by hash, and these are not: add \
-                             --sort hash",
-                        ));
-                    }
-                    self.flush()?;
-                    if let To::Folder { prefix, .. } = &mut self.to {
-                        *prefix = Some(of_entry);
-                    }
-                    return self.push(entry);
+            To::Folder { last, .. } => {
+                let place = |entry: &Entry| (entry.hash, entry.tail);
+                if last.is_some_and(|last| place(&last) > place(&entry)) {
+                    return Err(Trouble::new(
+                        "a folder of ranges needs rows sorted by hash, and these are not: add --sort \
+                         hash",
+                    ));
                 }
+                let prefix = |entry: Entry| RangePrefix::of(entry.hash);
+                if last.is_some_and(|last| prefix(last) != prefix(entry)) {
+                    self.flush()?;
+                }
+                if let To::Folder { last, .. } = &mut self.to {
+                    *last = Some(entry);
+                }
+                self.text.append(&mut self.buffer, entry);
+                return Ok(());
             }
         }
         text.append(buffer, entry);
@@ -299,8 +301,9 @@ impl ListWriter<'_> {
     fn flush(&mut self) -> Result<(), Trouble> {
         match &mut self.to {
             To::File(write) => write(&self.buffer)?,
-            To::Folder { prefix: None, .. } => {}
-            To::Folder { folder, compress, prefix: Some(prefix), failed } => {
+            To::Folder { last: None, .. } => {}
+            To::Folder { folder, compress, last: Some(last), failed } => {
+                let prefix = RangePrefix::of(last.hash);
                 // As the service sends it: no line end after the last row.
                 let end = self.text.end.bytes();
                 let text = match self.text.end {
