@@ -51,6 +51,9 @@ pub(crate) struct BuildArgs {
     /// Leave out rows counted less often than this
     #[arg(long, value_name = "N", default_value_t = 1)]
     min_count: u64,
+    /// Take only so many rows, those counted most often
+    #[arg(long, value_name = "N")]
+    top: Option<u64>,
     /// Tolerate and count up to so many malformed rows
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip_bad: u64,
@@ -90,6 +93,7 @@ impl BuildArgs {
                 coverage: true,
                 ..Reading::default()
             },
+            top: self.top,
             require_complete: self.require_complete,
             kind: self.kind,
             size: match (self.false_positive_rate, self.bytes) {
@@ -109,6 +113,7 @@ impl BuildArgs {
 mod tests {
     use clap::Parser;
     use hapax::screen::PasswordDigest;
+    use hapax::screen::list::ZeroCount;
 
     use super::*;
 
@@ -137,7 +142,7 @@ mod tests {
     fn every_option_reaches_the_request() {
         let args = parse(
             "a - -o out -f --format hashes --digest nt --kind cuckoo --bytes 64M --min-count 10 \
-             --skip-bad 3 --name n --source s --date d",
+             --skip-bad 3 --top 9 --zero-count keep --require-complete --name n --source s --date d",
         );
         let args = args.unwrap();
         assert_eq!(args.inputs(), [Input::File("a".into()), Input::Stdin]);
@@ -147,6 +152,8 @@ mod tests {
         assert_eq!(request.reading.digest, Some(PasswordDigest::Nt));
         assert_eq!(request.reading.format, FormatChoice::Hashes);
         assert_eq!((request.reading.min_count, request.reading.skip_bad), (10, 3));
+        assert_eq!((request.top, request.require_complete), (Some(9), true));
+        assert_eq!(request.reading.zero_count, ZeroCount::Keep);
         assert_eq!([request.name, request.source, request.date], ["n", "s", "d"]);
         let args = parse("a -o out --false-positive-rate 1/100").unwrap();
         assert_eq!(args.request().size, Size::Rate(0.01));

@@ -71,6 +71,7 @@ impl fmt::Display for Card {
             (counts.zero_count, "with a count of 0"),
             (counts.etags, "entity tags"),
             (counts.under_minimum, "under the minimum count"),
+            (counts.beyond_top, "counted less often than the top"),
             (counts.bad, "malformed"),
         ] {
             if number > 0 {

@@ -28,8 +28,9 @@ use rayon::prelude::*;
 pub(crate) use self::args::BuildArgs;
 pub(crate) use self::card::{Card, grouped};
 pub(crate) use self::request::{BuildRequest, FilterKind, Size};
-use crate::lists::{self, OpenList, ReadLists};
+use crate::lists::{self, OpenList, ReadLists, Reading};
 use crate::memory;
+use crate::rows::{Entry, Order, Sorter};
 use crate::trouble::{Trouble, shown};
 
 /// Salts tried before a cuckoo filter is given up: its planned load is refused so seldom that a
@@ -54,11 +55,17 @@ pub(crate) fn run(
     check_output(request, &lists)?;
 
     let mut keys: Vec<KeyHash> = Vec::new();
-    let read = lists::read_all(lists, request.reading, progress, |rows| {
-        reserve(&mut keys, rows.batch.len())?;
-        keys.extend_from_slice(rows.batch.hashes());
+    let mut take = |hashes: &[KeyHash]| {
+        reserve(&mut keys, hashes.len())?;
+        keys.extend_from_slice(hashes);
         Ok(())
-    })?;
+    };
+    let read = match request.top {
+        None => {
+            lists::read_all(lists, request.reading, progress, |rows| take(rows.batch.hashes()))?
+        }
+        Some(top) => read_top(top, request.reading, lists, progress, &mut take)?,
+    };
     if request.require_complete {
         require_complete(&read)?;
     }
@@ -136,6 +143,42 @@ fn check_output(request: &BuildRequest, lists: &[OpenList]) -> Result<(), Troubl
         Err(error) => Err(Trouble::new(format_args!("{name}: cannot be written: {error}"))),
     }
 }
+
+/// Memory in which rows are sorted to find those counted most often.
+const TOP_MEMORY: u64 = 256 << 20;
+
+/// Reads all lists, and hands on the keys of the rows counted most often, by batches.
+fn read_top(
+    top: u64,
+    reading: Reading,
+    lists: Vec<OpenList>,
+    progress: &dyn Fn(u64),
+    take: &mut dyn FnMut(&[KeyHash]) -> Result<(), Trouble>,
+) -> Result<ReadLists, Trouble> {
+    let reading = Reading { needs_counts: true, ..reading };
+    let mut sorter = Sorter::new(Order::Count, TOP_MEMORY, std::env::temp_dir());
+    let mut read = lists::read_all(lists, reading, progress, |rows| {
+        rows.batch.rows().try_for_each(|row| sorter.push(Entry::of(row)))
+    })?;
+    let mut batch = Vec::new();
+    for (place, entry) in (0..).zip(sorter.finish()?) {
+        let entry = entry?;
+        if place >= top {
+            read.counts.beyond_top += 1;
+            continue;
+        }
+        batch.push(entry.hash);
+        if batch.len() == BATCH {
+            take(&batch)?;
+            batch.clear();
+        }
+    }
+    take(&batch)?;
+    Ok(read)
+}
+
+/// Keys handed on at once.
+const BATCH: usize = 8 * 1024;
 
 /// Refuses lists that seem to lack rows, or that nothing can be said of.
 fn require_complete(read: &ReadLists) -> Result<(), Trouble> {

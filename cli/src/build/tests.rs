@@ -25,6 +25,7 @@ impl Bench {
         let request = BuildRequest {
             output: folder.path().join("out.hapax"),
             reading: Reading::default(),
+            top: None,
             require_complete: false,
             kind: FilterKind::default(),
             size: Size::default(),
@@ -364,4 +365,44 @@ fn equal_lists_give_equal_files() {
     second.build_text("password\r\nabc\r\n123456").unwrap();
     let read = |bench: &Bench| fs::read(&bench.request.output).unwrap();
     assert_eq!(read(&first), read(&second));
+}
+
+#[test]
+fn the_top_rows_are_those_counted_most_often() {
+    let mut bench = Bench::new();
+    bench.request.top = Some(2);
+    let list = format!("{}:7\n{}:9\n{}:0\n{}:8\n", sha1("a"), sha1("b"), sha1("c"), sha1("d"));
+    let card = bench.build_text(list).unwrap();
+    assert_eq!((card.counts.beyond_top, card.counts.zero_count), (1, 1));
+    assert_eq!((card.provenance.rows_added, card.provenance.rows_skipped), (2, 2));
+    let screen = Screen::open(&bench.request.output).unwrap();
+    for (password, verdict) in
+        [("a", Verdict::NotListed), ("b", Verdict::Listed), ("d", Verdict::Listed)]
+    {
+        assert_eq!(screen.check(password.as_bytes()), Ok(verdict), "{password}");
+    }
+    let mut bench = Bench::new();
+    bench.request.top = Some(2);
+    assert!(bench.refused(sha1("a")).contains("row 1 at byte 0: expected a count"));
+}
+
+#[test]
+fn a_list_that_broke_off_is_told_and_refused_if_asked() {
+    let mut rows: Vec<String> = (0..3_000).map(|i| sha1(&i.to_string())).collect();
+    rows.sort();
+    let mut bench = Bench::new();
+    bench.request.reading.coverage = true;
+    bench.request.require_complete = true;
+    let card = bench.build_text(rows.join("\n")).unwrap();
+    assert!(card.to_string().contains("prefixes 2,9"), "{card}");
+    let bench = Bench { folder: tempfile::tempdir().unwrap(), ..bench };
+    let output = bench.folder.path().join("out.hapax");
+    let mut bench = Bench { request: BuildRequest { output, ..bench.request }, ..bench };
+    let message = bench.refused(rows[..420].join("\n"));
+    assert!(message.contains("not complete") && message.contains("to FFFFF"), "{message}");
+    let message = bench.refused("password\n123456\n");
+    assert!(message.contains("plain passwords"), "{message}");
+    bench.request.require_complete = false;
+    let card = bench.build_text(rows[..420].join("\n")).unwrap();
+    assert!(card.to_string().contains("prefixes are missing: "), "{card}");
 }

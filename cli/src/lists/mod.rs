@@ -27,6 +27,8 @@ pub(crate) struct Counts {
     pub(crate) bad: u64,
     /// Rows counted less often than asked.
     pub(crate) under_minimum: u64,
+    /// Rows counted less often than as many as are wanted.
+    pub(crate) beyond_top: u64,
     /// Rows with a carriage return inside.
     pub(crate) carriage_returns: u64,
     /// Files in folders that are not named like a range.
@@ -36,7 +38,8 @@ pub(crate) struct Counts {
 impl Counts {
     /// Rows that gave no key.
     pub(crate) const fn skipped(&self) -> u64 {
-        self.blank + self.zero_count + self.etags + self.bad + self.under_minimum
+        let not_wanted = self.under_minimum + self.beyond_top;
+        self.blank + self.zero_count + self.etags + self.bad + not_wanted
     }
 
     const fn add(&mut self, totals: ListTotals) {

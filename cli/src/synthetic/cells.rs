@@ -5,9 +5,9 @@ use hapax::screen::PasswordDigest;
 
 use crate::rows::Entry;
 
-/// Rows of a cell, on average, at most. So few are all but sorted; with 12, mispredicted branches of
-/// the sort were half of all time.
-const ROWS_PER_CELL: f64 = 4.0;
+/// Rows of a cell, on average, at most: few enough that sorting them costs next to nothing, and
+/// enough that a cell does not.
+const ROWS_PER_CELL: f64 = 6.0;
 
 /// Leading bits of a draw that say where to start in the table of chances.
 const GUIDE_BITS: u32 = 10;
@@ -87,16 +87,18 @@ impl Cells {
     /// The row of these 64 bits of a cell: they follow the bits of the cell, and the rest follows
     /// from them.
     fn entry(&self, cell: u64, state: u64, key: u64) -> Entry {
-        let (rest, more) = (mix(key ^ state), mix(key.wrapping_add(state)));
+        // Both halves of a product depend on all bits of the key, folded on each other.
+        let product = u128::from(key ^ state) * u128::from(GOLDEN);
+        let rest = (product >> 64) as u64 ^ product as u64;
+        let more = (rest ^ state).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let head = u128::from(cell) << (128 - self.bits);
         let middle = u128::from(key) << (64 - self.bits);
         let word = head | middle | u128::from(rest >> self.bits);
-        // Uniform over (0, 1], so 1/u is Pareto with index 1.
-        let uniform = f64::from((more >> 32) as u32) / f64::from(u32::MAX);
         Entry {
             hash: KeyHash::from_uniform(&word.to_be_bytes()),
-            tail: if self.digest == PasswordDigest::Sha1 { more as u32 } else { 0 },
-            count: (1.0 / uniform).min(MAX_COUNT) as u64,
+            tail: if self.digest == PasswordDigest::Sha1 { (more >> 24) as u32 } else { 0 },
+            // 1/u is Pareto with index 1 if u is uniform over (0, 1].
+            count: (f64::from(u32::MAX) / f64::from((more >> 32) as u32)).min(MAX_COUNT) as u64,
         }
     }
 }
