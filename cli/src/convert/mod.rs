@@ -141,8 +141,10 @@ struct Run<'a> {
 impl Run<'_> {
     /// Writes rows as they come.
     fn stream(&mut self, lists: Vec<OpenList>, progress: &dyn Fn(u64)) -> Result<Counts, Trouble> {
-        // Until they are read, lists may be of passwords.
-        self.request.target.write(Readers::Owner, |writer| {
+        // Whoever holds hashes of passwords can test guesses. Lists of hashes are public.
+        let private = lists::may_hold_passwords(&lists, self.request.reading.format);
+        let readers = if private { Readers::Owner } else { Readers::Umask };
+        self.request.target.write(readers, |writer| {
             let read = lists::read_all(lists, self.request.reading, progress, |rows| {
                 writer.set_digest(rows.digest);
                 rows.batch.rows().try_for_each(|row| self.write(writer, Entry::of(row)))

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use hapax::codec::Existing;
 
@@ -68,7 +69,7 @@ fn list() -> Vec<(String, u64)> {
 }
 
 fn text(rows: &[(String, u64)]) -> String {
-    rows.iter().map(|(hash, count)| format!("{hash}:{count}\n")).collect()
+    rows.iter().map(|(hash, count)| [hash, ":", &count.to_string(), "\n"].concat()).collect()
 }
 
 fn by_count(rows: &mut [(String, u64)]) {
@@ -186,9 +187,15 @@ fn a_list_of_passwords_becomes_hashes_with_their_frequencies() {
         bench.output(),
         "5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8:3\n7C4A8D09CA3762AF61E59520943DC26494F8941B:1\n"
     );
-    use std::os::unix::fs::PermissionsExt;
-    let mode = fs::metadata(&bench.request.target.path).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600, "whoever holds hashes of passwords can test guesses");
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    // Whoever holds hashes of passwords can test guesses.
+    assert_eq!(mode(&bench.request.target.path), 0o600);
+    let bench = Bench::new();
+    bench.convert(&["password\n123456\n"]).unwrap();
+    assert_eq!(mode(&bench.request.target.path), 0o600);
+    let bench = Bench::new();
+    bench.convert(&[&text(&list())]).unwrap();
+    assert_eq!(mode(&bench.request.target.path), mode(&bench.folder.path().join("list 0")));
 }
 
 #[test]

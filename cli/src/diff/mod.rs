@@ -13,6 +13,7 @@
 mod args;
 mod pull;
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use hapax::codec::{Existing, Readers};
@@ -153,32 +154,35 @@ fn compare(
             }
             (old, new) => old.or(new).unwrap_or_default(),
         };
-        let place = |entry: &Option<Entry>| entry.map(|entry| (entry.hash, entry.tail));
+        let place = |entry: Entry| (entry.hash, entry.tail);
         loop {
-            let (first, second) = (place(&before), place(&after));
-            match (before, after) {
+            // What is left when the other list has ended comes before its end.
+            let order = match (before, after) {
                 (None, None) => return Ok(difference),
-                (Some(removed), next) if next.is_none() || first < second => {
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(before), Some(after)) => place(before).cmp(&place(after)),
+            };
+            match (before, after) {
+                (Some(removed), _) if order.is_lt() => {
                     difference.removed += 1;
                     change(digest, Change::Removed, removed)?;
-                    before = old.next()?;
                 }
-                (previous, Some(added)) if previous.is_none() || second < first => {
+                (_, Some(added)) if order.is_gt() => {
                     difference.added += 1;
                     change(digest, Change::Added, added)?;
-                    after = new.next()?;
                 }
-                (Some(previous), Some(entry)) => {
-                    if previous.count == entry.count {
-                        difference.unchanged += 1;
-                    } else {
-                        difference.count_changed += 1;
-                        change(digest, Change::Count { old: previous.count }, entry)?;
-                    }
-                    (before, after) = (old.next()?, new.next()?);
+                (Some(before), Some(after)) if before.count != after.count => {
+                    difference.count_changed += 1;
+                    change(digest, Change::Count { old: before.count }, after)?;
                 }
-                // The guards above take every row that stands alone.
-                (Some(_), None) | (None, Some(_)) => return Ok(difference),
+                _ => difference.unchanged += 1,
+            }
+            if order.is_le() {
+                before = old.next()?;
+            }
+            if order.is_ge() {
+                after = new.next()?;
             }
         }
     })

@@ -47,14 +47,12 @@ impl<'scope> Pull<'scope> {
             if let Some(entry) = self.rows.next() {
                 return Ok(Some(entry));
             }
-            match self.arriving.recv() {
-                Ok(rows) => self.rows = rows.into_iter(),
-                Err(_) => {
-                    let Some(reader) = self.reader.take() else { return Ok(None) };
-                    let read = reader.join();
-                    read.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-                }
+            if let Ok(rows) = self.arriving.recv() {
+                self.rows = rows.into_iter();
+                continue;
             }
+            let Some(reader) = self.reader.take() else { return Ok(None) };
+            reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         }
     }
 }

@@ -44,7 +44,7 @@ fn list(seed: u32) -> BTreeMap<String, u32> {
 }
 
 fn text(list: &BTreeMap<String, u32>) -> String {
-    list.iter().map(|(hash, count)| format!("{hash}:{count}\n")).collect()
+    list.iter().map(|(hash, count)| [hash, ":", &count.to_string(), "\n"].concat()).collect()
 }
 
 #[test]
@@ -62,15 +62,23 @@ fn what_differs_is_what_maps_say() {
                 (Some(before), Some(after)) if before == after => expected.unchanged += 1,
                 (Some(before), Some(after)) => {
                     expected.count_changed += 1;
-                    rows += &format!("~{hash}:{after} was {before}\n");
+                    rows.extend([
+                        "~",
+                        hash,
+                        ":",
+                        &after.to_string(),
+                        " was ",
+                        &before.to_string(),
+                        "\n",
+                    ]);
                 }
                 (Some(before), None) => {
                     expected.removed += 1;
-                    rows += &format!("-{hash}:{before}\n");
+                    rows.extend(["-", hash, ":", &before.to_string(), "\n"]);
                 }
                 (None, after) => {
                     expected.added += 1;
-                    rows += &format!("+{hash}:{}\n", after.unwrap());
+                    rows.extend(["+", hash, ":", &after.unwrap().to_string(), "\n"]);
                 }
             }
         }

@@ -9,7 +9,9 @@ use hapax::screen::PasswordDigest;
 use hapax::screen::list::{CoverageReport, ListTotals};
 
 pub(crate) use self::format::{DigestChoice, FormatChoice, ZeroCountChoice};
-pub(crate) use self::open::{Input, OpenFile, OpenList, open_all, open_files, total_len};
+pub(crate) use self::open::{
+    Input, OpenFile, OpenList, may_hold_passwords, open_all, open_files, total_len,
+};
 pub(crate) use self::read::{Reading, Rows, read_all};
 
 /// What reading lists came to.

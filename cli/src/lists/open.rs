@@ -2,11 +2,14 @@
 
 use std::fmt;
 use std::fs::{File, Metadata};
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use hapax::screen::list::RangeFolder;
+use hapax::screen::PasswordDigest;
+use hapax::screen::list::{Decompressed, ListFormat, RangeFolder, SAMPLE_LEN};
+use zeroize::Zeroizing;
 
+use super::FormatChoice;
 use crate::trouble::{Trouble, escaped_lines, shown};
 
 /// Where a list comes from.
@@ -96,6 +99,20 @@ impl OpenFile {
         self.metadata.is_file().then_some(self.metadata.len())
     }
 
+    /// Whether it begins as a list of hashes does. Nothing is taken from what is to be read.
+    fn starts_with_hashes(&self) -> bool {
+        use std::os::unix::fs::FileExt;
+        let mut head = Zeroizing::new(vec![0; SAMPLE_LEN]);
+        // A pipe has no place to read at.
+        let Ok(len) = self.file.read_at(&mut head, 0) else { return false };
+        let mut sample = Zeroizing::new(Vec::with_capacity(SAMPLE_LEN));
+        let Ok(text) = Decompressed::new(&head[..len]) else { return false };
+        // The head of what is compressed ends too early, and is enough.
+        let _ = text.take(SAMPLE_LEN as u64).read_to_end(&mut sample);
+        let format = ListFormat::detect(&sample, PasswordDigest::default());
+        matches!(format, Ok(ListFormat::Hashes(_)))
+    }
+
     fn is_same_file(&self, other: &Metadata) -> bool {
         use std::os::unix::fs::MetadataExt;
         (self.metadata.dev(), self.metadata.ino()) == (other.dev(), other.ino())
@@ -135,6 +152,16 @@ impl OpenList {
             },
         }
     }
+}
+
+/// Whether one of the lists may be of passwords: it looks like one, or it cannot be looked at before
+/// it is read.
+pub(crate) fn may_hold_passwords(lists: &[OpenList], format: FormatChoice) -> bool {
+    format != FormatChoice::Hashes
+        && lists.iter().any(|list| match &list.source {
+            Source::Folder(_) => false,
+            Source::File(file) => !file.starts_with_hashes(),
+        })
 }
 
 /// Standard input without the buffer of the standard library, which would keep passwords.

@@ -23,7 +23,7 @@ const MAX_COUNT: f64 = 1e8;
 pub(super) struct Cells {
     /// There are 2 to this power of them.
     bits: u32,
-    cells_per_piece: u64,
+    per_piece: u64,
     /// Chance of at most so many rows in a cell, in units of 2⁻⁶⁴.
     cumulative: Vec<u64>,
     /// For each value of the leading bits, the fewest rows that a draw with them can mean.
@@ -46,7 +46,7 @@ impl Cells {
         let guide = (0..1 << GUIDE_BITS).map(|lead: u64| fewest(lead << (64 - GUIDE_BITS)));
         Self {
             bits,
-            cells_per_piece: cells.clamp(1, 1 << bits),
+            per_piece: cells.clamp(1, 1 << bits),
             guide: guide.collect(),
             cumulative,
             seed: mix(seed ^ 0x6861_7061_7820_6765),
@@ -56,14 +56,14 @@ impl Cells {
 
     /// How many pieces of work there are.
     pub(super) fn pieces(&self) -> u64 {
-        (1_u64 << self.bits).div_ceil(self.cells_per_piece)
+        (1_u64 << self.bits).div_ceil(self.per_piece)
     }
 
     /// Makes the rows of one piece, in order.
     pub(super) fn piece(&self, piece: u64, mut row: impl FnMut(Entry)) {
-        let first = piece * self.cells_per_piece;
+        let first = piece * self.per_piece;
         let mut keys = Vec::new();
-        for cell in first..(first + self.cells_per_piece).min(1 << self.bits) {
+        for cell in first..(first + self.per_piece).min(1 << self.bits) {
             let state = mix(self.seed ^ mix(cell));
             let rows = self.draw(state);
             keys.clear();
@@ -91,9 +91,9 @@ impl Cells {
         let product = u128::from(key ^ state) * u128::from(GOLDEN);
         let rest = (product >> 64) as u64 ^ product as u64;
         let more = (rest ^ state).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let head = u128::from(cell) << (128 - self.bits);
-        let middle = u128::from(key) << (64 - self.bits);
-        let word = head | middle | u128::from(rest >> self.bits);
+        let hi = (cell << (64 - self.bits)) | (key >> self.bits);
+        let lo = (key << (64 - self.bits)) | (rest >> self.bits);
+        let word = (u128::from(hi) << 64) | u128::from(lo);
         Entry {
             hash: KeyHash::from_uniform(&word.to_be_bytes()),
             tail: if self.digest == PasswordDigest::Sha1 { (more >> 24) as u32 } else { 0 },

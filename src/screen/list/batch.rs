@@ -69,6 +69,7 @@ impl Batch {
     }
 
     /// All rows, in the order of the list.
+    #[must_use]
     pub fn rows(&self) -> impl ExactSizeIterator<Item = Row> + '_ {
         let columns = self.hashes.iter().zip(&self.tails).zip(&self.counts).zip(&self.places);
         columns.map(|(((&hash, &tail), &count), &(number, offset))| Row {

@@ -223,6 +223,7 @@ impl CoverageReport {
     }
 
     /// Runs of prefixes whose rows are missing, each from its first prefix to its last.
+    #[must_use]
     pub fn gaps(&self) -> impl ExactSizeIterator<Item = RangeInclusive<RangePrefix>> + '_ {
         let prefix = |value| RangePrefix::new(value).unwrap_or_default();
         self.gaps.iter().map(move |gap| prefix(gap.first)..=prefix(gap.last))

@@ -110,11 +110,13 @@ impl RangeFolder {
     }
 
     /// The prefix and the file of each range, in the order of the prefixes.
+    #[must_use]
     pub fn ranges(&self) -> impl ExactSizeIterator<Item = (RangePrefix, PathBuf)> + '_ {
         self.files.iter().map(|&file| (file.prefix, self.path_of(file)))
     }
 
     /// The prefixes that have a file, in order.
+    #[must_use]
     pub fn prefixes(&self) -> impl ExactSizeIterator<Item = RangePrefix> + '_ {
         self.files.iter().map(|file| file.prefix)
     }
