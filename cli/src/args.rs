@@ -9,11 +9,14 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::build::BuildArgs;
 use crate::check::CheckArgs;
+use crate::convert::ConvertArgs;
 use crate::dedup::DedupArgs;
+use crate::diff::DiffArgs;
 use crate::exit::{self, Exit};
 use crate::generate::{CompletionsArgs, ManArgs};
 use crate::info::InfoArgs;
 use crate::progress::When;
+use crate::synthetic::GenArgs;
 use crate::trouble::Trouble;
 use crate::usage;
 use crate::verify::VerifyArgs;
@@ -68,7 +71,10 @@ pub(crate) enum Command {
     #[command(visible_alias = "show")]
     Info(InfoArgs),
     Verify(VerifyArgs),
+    Convert(ConvertArgs),
     Dedup(DedupArgs),
+    Diff(DiffArgs),
+    Gen(GenArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }

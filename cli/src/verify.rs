@@ -101,13 +101,16 @@ pub(crate) fn run(
         ..request.reading
     };
     let mut against = Against::default();
-    let read = lists::read_all(lists, reading, progress, |name, row| {
-        against.checked += 1;
-        if !artefact.filter.contains_hash(row.hash) {
-            against.missed += 1;
-            if against.first_missed.is_none() {
-                against.first_missed = Some((name.clone(), row.number, row.offset));
-            }
+    let mut present = Vec::new();
+    let read = lists::read_all(lists, reading, progress, |lists::Rows { name, batch, .. }| {
+        present.resize(batch.len(), false);
+        let answered = artefact.filter.contains_batch(batch.hashes(), &mut present);
+        answered.map_err(Trouble::new)?;
+        against.checked += batch.len() as u64;
+        against.missed += present.iter().filter(|present| !**present).count() as u64;
+        let first = present.iter().position(|present| !present).and_then(|at| batch.get(at));
+        if let (Some(row), None) = (first, &against.first_missed) {
+            against.first_missed = Some((name.clone(), row.number, row.offset));
         }
         Ok(())
     })?;

@@ -142,7 +142,7 @@ impl<F: Encode> Artefact<F> {
     ///
     /// [`FileError::Exists`] as the options say, [`FileError::Io`] otherwise.
     pub fn save(&self, path: impl AsRef<Path>, options: SaveOptions) -> Result<(), FileError> {
-        atomic::write(path.as_ref(), options, |out| self.write_to(out))
+        atomic::write_file(path.as_ref(), options, |out| self.write_to(out))
     }
 }
 

@@ -10,8 +10,14 @@ use tempfile::{Builder, NamedTempFile};
 use super::artefact::{Existing, Readers, SaveOptions};
 use super::error::FileError;
 
-/// Writes a file by way of a temporary one in the same folder.
-pub(super) fn write(
+/// Writes any file as artefacts are written: by way of a temporary one in the same folder, synced
+/// and renamed, so that there is the old file or the whole new one.
+///
+/// # Errors
+///
+/// [`FileError::Io`] if the file cannot be written, or with what `content` returns;
+/// [`FileError::Exists`] if it exists and is not to be replaced.
+pub fn write_file(
     path: &Path,
     options: SaveOptions,
     content: impl FnOnce(&mut BufWriter<&mut File>) -> io::Result<()>,

@@ -34,7 +34,7 @@ mod writer;
 pub use artefact::{
     Artefact, Decode, Encode, Existing, Persist, Readers, SaveOptions, verify, verify_path,
 };
-pub use atomic::remove_stale_temporaries;
+pub use atomic::{remove_stale_temporaries, write_file};
 pub use error::{DecodeError, FileError, ReadError};
 pub use header::{FORMAT_VERSION, Kind};
 pub use provenance::Provenance;

@@ -34,6 +34,7 @@
 //! to store passwords.
 
 pub mod digest;
+mod hex;
 pub mod list;
 #[expect(clippy::module_inception, reason = "`Screen` in `screen::screen`, re-exported here")]
 mod screen;

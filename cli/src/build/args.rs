@@ -7,7 +7,7 @@ use hapax::codec::Existing;
 
 use super::{BuildRequest, FilterKind, Size};
 use crate::exit;
-use crate::lists::{DigestChoice, FormatChoice, Input, Reading};
+use crate::lists::{DigestChoice, FormatChoice, Input, Reading, ZeroCountChoice};
 use crate::{bytes, rate};
 
 /// Make a filter from lists
@@ -16,13 +16,14 @@ use crate::{bytes, rate};
 /// the filter appears whole or not at all. A filter of passwords is readable by its owner alone, one
 /// of hashes by whom the umask lets: whoever holds a filter can test guesses against it.
 ///
-/// Rows are passwords, or SHA-1 or NT hashes in hexadecimal with or without ":count". Line ends of
-/// both kinds, byte order marks, blank rows and padding rows are dealt with; a row that is none of
-/// this stops the build and is named by its number and place.
+/// Rows are passwords, or SHA-1 or NT hashes in hexadecimal with or without ":count". A folder is one
+/// of range files, as every downloader leaves them. What is compressed with gzip, bzip2 or zstd is
+/// decompressed. Line ends of both kinds, byte order marks, blank rows and padding rows are dealt
+/// with; a row that is none of this stops the build and is named by its number and place.
 #[derive(Args, Debug)]
 #[command(after_help = exit::section(exit::DOING))]
 pub(crate) struct BuildArgs {
-    /// Lists to build from, `-` for standard input
+    /// Lists to build from: files, folders of range files, `-` for standard input
     #[arg(value_name = "LIST", required = true)]
     lists: Vec<PathBuf>,
     /// The file to write
@@ -50,9 +51,18 @@ pub(crate) struct BuildArgs {
     /// Leave out rows counted less often than this
     #[arg(long, value_name = "N", default_value_t = 1)]
     min_count: u64,
+    /// Take only so many rows, those counted most often
+    #[arg(long, value_name = "N")]
+    top: Option<u64>,
     /// Tolerate and count up to so many malformed rows
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip_bad: u64,
+    /// What to do with rows that have a count of 0
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
+    zero_count: ZeroCountChoice,
+    /// Refuse lists that seem to lack rows: a download that broke off, a range that is missing
+    #[arg(long)]
+    require_complete: bool,
     /// What the list is called, to be kept in the file
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     name: String,
@@ -78,8 +88,13 @@ impl BuildArgs {
                 format: self.format,
                 digest: self.digest.map(Into::into),
                 min_count: self.min_count,
+                zero_count: self.zero_count.into(),
                 skip_bad: self.skip_bad,
+                coverage: true,
+                ..Reading::default()
             },
+            top: self.top,
+            require_complete: self.require_complete,
             kind: self.kind,
             size: match (self.false_positive_rate, self.bytes) {
                 (Some(rate), _) => Size::Rate(rate),
@@ -98,6 +113,7 @@ impl BuildArgs {
 mod tests {
     use clap::Parser;
     use hapax::screen::PasswordDigest;
+    use hapax::screen::list::ZeroCount;
 
     use super::*;
 
@@ -126,7 +142,7 @@ mod tests {
     fn every_option_reaches_the_request() {
         let args = parse(
             "a - -o out -f --format hashes --digest nt --kind cuckoo --bytes 64M --min-count 10 \
-             --skip-bad 3 --name n --source s --date d",
+             --skip-bad 3 --top 9 --zero-count keep --require-complete --name n --source s --date d",
         );
         let args = args.unwrap();
         assert_eq!(args.inputs(), [Input::File("a".into()), Input::Stdin]);
@@ -136,6 +152,8 @@ mod tests {
         assert_eq!(request.reading.digest, Some(PasswordDigest::Nt));
         assert_eq!(request.reading.format, FormatChoice::Hashes);
         assert_eq!((request.reading.min_count, request.reading.skip_bad), (10, 3));
+        assert_eq!((request.top, request.require_complete), (Some(9), true));
+        assert_eq!(request.reading.zero_count, ZeroCount::Keep);
         assert_eq!([request.name, request.source, request.date], ["n", "s", "d"]);
         let args = parse("a -o out --false-positive-rate 1/100").unwrap();
         assert_eq!(args.request().size, Size::Rate(0.01));

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hapax::codec::{Artefact, Provenance};
+use hapax::screen::list::CoverageReport;
 use hapax::{AnyFilter, Membership, Stats};
 
 use super::{BuildRequest, FilterKind};
@@ -22,6 +23,7 @@ pub(crate) struct Card {
     pub(crate) stats: Stats,
     /// The expected rate of the filter as it was planned.
     pub(crate) promised_rate: f64,
+    coverage: Option<CoverageReport>,
     digest: hapax::screen::PasswordDigest,
     /// Whether rows were read as passwords, rather than as hashes.
     any_plain: bool,
@@ -45,6 +47,7 @@ impl Card {
             provenance: artefact.provenance.clone(),
             stats: artefact.filter.stats(),
             promised_rate,
+            coverage: read.coverage,
             digest: read.digest,
             any_plain: read.any_plain,
             elapsed,
@@ -66,12 +69,24 @@ impl fmt::Display for Card {
         for (number, what) in [
             (counts.blank, "blank"),
             (counts.zero_count, "with a count of 0"),
+            (counts.etags, "entity tags"),
             (counts.under_minimum, "under the minimum count"),
+            (counts.beyond_top, "counted less often than the top"),
             (counts.bad, "malformed"),
         ] {
             if number > 0 {
                 write!(f, "; {} {what}", grouped(number))?;
             }
+        }
+        if let Some(coverage) = &self.coverage {
+            let lines = coverage.to_string();
+            for (index, line) in lines.lines().enumerate() {
+                write!(f, "\n  {}{line}", if index == 0 { "coverage             " } else { "" })?;
+            }
+        }
+        if counts.files_passed_over > 0 {
+            let files = grouped(counts.files_passed_over);
+            write!(f, "\n  passed over          {files} files that are not named like a range")?;
         }
         let bytes = stats.byte_len();
         let bits_per_key = stats.bit_len as f64 / keys as f64;

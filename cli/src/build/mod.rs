@@ -28,8 +28,9 @@ use rayon::prelude::*;
 pub(crate) use self::args::BuildArgs;
 pub(crate) use self::card::{Card, grouped};
 pub(crate) use self::request::{BuildRequest, FilterKind, Size};
-use crate::lists::{self, OpenList, ReadLists};
+use crate::lists::{self, OpenList, ReadLists, Reading};
 use crate::memory;
+use crate::rows::{Entry, Order, Sorter};
 use crate::trouble::{Trouble, shown};
 
 /// Salts tried before a cuckoo filter is given up: its planned load is refused so seldom that a
@@ -54,13 +55,20 @@ pub(crate) fn run(
     check_output(request, &lists)?;
 
     let mut keys: Vec<KeyHash> = Vec::new();
-    let read = lists::read_all(lists, request.reading, progress, |_, row| {
-        if keys.len() == keys.capacity() {
-            grow(&mut keys)?;
-        }
-        keys.push(row.hash);
+    let mut take = |hashes: &[KeyHash]| {
+        reserve(&mut keys, hashes.len())?;
+        keys.extend_from_slice(hashes);
         Ok(())
-    })?;
+    };
+    let read = match request.top {
+        None => {
+            lists::read_all(lists, request.reading, progress, |rows| take(rows.batch.hashes()))?
+        }
+        Some(top) => read_top(top, request.reading, lists, progress, &mut take)?,
+    };
+    if request.require_complete {
+        require_complete(&read)?;
+    }
     let rows_used = keys.len() as u64;
     keys.par_sort_unstable();
     keys.dedup();
@@ -71,7 +79,7 @@ pub(crate) fn run(
         ));
     }
 
-    let (filter, promised_rate) = make(request, read, &keys)?;
+    let (filter, promised_rate) = make(request, &read, &keys)?;
     let missed = keys.par_iter().filter(|key| !filter.contains_hash(**key)).count();
     if missed > 0 {
         return Err(Trouble::new(format_args!(
@@ -112,7 +120,7 @@ fn check_output(request: &BuildRequest, lists: &[OpenList]) -> Result<(), Troubl
         ));
     }
     if let Ok(metadata) = output.metadata() {
-        if lists.iter().any(|list| list.is_same_file(&metadata)) {
+        if lists.iter().any(|list| list.holds(&metadata, output)) {
             return Err(Trouble::new(format_args!(
                 "{name}: the output is one of the lists: give another name"
             )));
@@ -136,8 +144,62 @@ fn check_output(request: &BuildRequest, lists: &[OpenList]) -> Result<(), Troubl
     }
 }
 
+/// Memory in which rows are sorted to find those counted most often.
+const TOP_MEMORY: u64 = 256 << 20;
+
+/// Reads all lists, and hands on the keys of the rows counted most often, by batches.
+fn read_top(
+    top: u64,
+    reading: Reading,
+    lists: Vec<OpenList>,
+    progress: &dyn Fn(u64),
+    take: &mut dyn FnMut(&[KeyHash]) -> Result<(), Trouble>,
+) -> Result<ReadLists, Trouble> {
+    let reading = Reading { needs_counts: true, ..reading };
+    let mut sorter = Sorter::new(Order::Count, TOP_MEMORY, std::env::temp_dir());
+    let mut read = lists::read_all(lists, reading, progress, |rows| {
+        rows.batch.rows().try_for_each(|row| sorter.push(Entry::of(row)))
+    })?;
+    let mut batch = Vec::new();
+    for (place, entry) in (0..).zip(sorter.finish()?) {
+        let entry = entry?;
+        if place >= top {
+            read.counts.beyond_top += 1;
+            continue;
+        }
+        batch.push(entry.hash);
+        if batch.len() == BATCH {
+            take(&batch)?;
+            batch.clear();
+        }
+    }
+    take(&batch)?;
+    Ok(read)
+}
+
+/// Keys handed on at once.
+const BATCH: usize = 8 * 1024;
+
+/// Refuses lists that seem to lack rows, or that nothing can be said of.
+fn require_complete(read: &ReadLists) -> Result<(), Trouble> {
+    match &read.coverage {
+        Some(coverage) if coverage.is_complete() => Ok(()),
+        Some(coverage) => Err(Trouble::new(format_args!(
+            "the lists are not complete: {coverage}\nget what is missing, or build without \
+             --require-complete"
+        ))),
+        None => Err(Trouble::new(
+            "whether lists of plain passwords are complete cannot be told: leave --require-complete \
+             out",
+        )),
+    }
+}
+
 /// Makes room for more keys: twice as many, as long as the machine has that much.
-fn grow(keys: &mut Vec<KeyHash>) -> Result<(), Trouble> {
+fn reserve(keys: &mut Vec<KeyHash>, more: usize) -> Result<(), Trouble> {
+    if keys.capacity() - keys.len() >= more {
+        return Ok(());
+    }
     let more = keys.capacity().max(1 << 16);
     let bytes = (more * size_of::<KeyHash>()) as u64;
     require_memory(bytes, "for the keys of the lists")?;
@@ -163,7 +225,7 @@ fn no_memory(bytes: u64, what: &str, available: Option<u64>) -> Trouble {
 /// Builds the filter of these distinct keys, and says which rate it promises.
 fn make(
     request: &BuildRequest,
-    read: ReadLists,
+    read: &ReadLists,
     keys: &[KeyHash],
 ) -> Result<(AnyFilter, f64), Trouble> {
     match request.kind {
@@ -176,7 +238,7 @@ fn make(
 fn fill<F>(
     builder: Builder<F>,
     request: &BuildRequest,
-    read: ReadLists,
+    read: &ReadLists,
     keys: &[KeyHash],
 ) -> Result<(AnyFilter, f64), Trouble>
 where

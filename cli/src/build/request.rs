@@ -15,6 +15,10 @@ pub(crate) struct BuildRequest {
     pub(crate) output: PathBuf,
     /// How the lists are read.
     pub(crate) reading: Reading,
+    /// Take only so many rows, those counted most often.
+    pub(crate) top: Option<u64>,
+    /// Refuse lists that seem to lack rows.
+    pub(crate) require_complete: bool,
     /// The kind of filter.
     pub(crate) kind: FilterKind,
     /// What fixes its size, beside the number of keys.

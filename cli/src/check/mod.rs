@@ -28,7 +28,7 @@ use self::rows::{Chunks, MAX_ROW_LEN, Row};
 use crate::args::Global;
 use crate::exit::{self, Exit};
 use crate::filters;
-use crate::lists::{self, Input, OpenList};
+use crate::lists::{self, Input, OpenFile};
 use crate::progress::{Progress, When};
 use crate::trouble::{Trouble, shown};
 
@@ -164,7 +164,7 @@ impl Form {
 }
 
 /// Opens the sources named, or standard input: each once, since a pipe gives its rows once.
-fn sources(args: &CheckArgs) -> Result<Vec<OpenList>, Trouble> {
+fn sources(args: &CheckArgs) -> Result<Vec<OpenFile>, Trouble> {
     for (index, path) in args.files.iter().enumerate() {
         if Input::from(path.clone()) != Input::Stdin {
             filters::existing_len("FILE", index, path)?;
@@ -174,7 +174,7 @@ fn sources(args: &CheckArgs) -> Result<Vec<OpenList>, Trouble> {
     if sources.is_empty() {
         sources.push(Input::Stdin);
     }
-    lists::open_all(&sources)
+    lists::open_files(&sources)
 }
 
 /// What a source is called in results.
@@ -186,12 +186,12 @@ fn label(source: &Input) -> String {
 }
 
 fn check_all(
-    sources: Vec<OpenList>,
+    sources: Vec<OpenFile>,
     asked: &Asked,
     when: When,
     report: &mut Report,
 ) -> Result<(), Trouble> {
-    let progress = Progress::new(when, lists::total_len(&sources));
+    let progress = Progress::new(when, sources.iter().map(OpenFile::len).sum());
     for source in sources {
         let (name, input) = source.into_parts();
         check(&mut Chunks::new(input), asked, &label(&name), &progress, report)?;

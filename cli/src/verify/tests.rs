@@ -18,6 +18,8 @@ fn built(list: &str, reading: Reading) -> (TempDir, PathBuf) {
     let request = BuildRequest {
         output: path.clone(),
         reading,
+        top: None,
+        require_complete: false,
         kind: FilterKind::default(),
         size: Size::default(),
         existing: Existing::Refuse,

@@ -6,7 +6,9 @@
 mod builtin;
 mod check;
 mod common;
+mod convert;
 mod dedup;
+mod formats;
 mod lists;
 mod process;
 #[cfg(target_os = "linux")]
