@@ -37,11 +37,13 @@ mod format;
 mod lines;
 mod reader;
 mod row;
+mod single;
 
 pub use error::{BadRow, DetectError, ListError, RowFault};
 pub use format::{ListFormat, SAMPLE_LEN};
 pub use reader::{DEFAULT_ROW_LIMIT, ListReader, ListTotals, MAX_ROW_LIMIT};
 pub use row::Row;
+pub(super) use single::parse_line;
 
 #[cfg(test)]
 mod tests;
