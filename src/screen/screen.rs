@@ -352,7 +352,12 @@ impl<F: Membership> Screen<F> {
         self.filter.seed().identity()
     }
 
-    fn find_key(&self, key: KeyHash) -> Result<Finding, ScreenError> {
+    /// Looks up a key from [`key_of`](Self::key_of), or from a hash of the filter's kind.
+    ///
+    /// # Errors
+    ///
+    /// [`ScreenError::Confirm`] if the list that should confirm cannot tell.
+    pub fn find_key(&self, key: KeyHash) -> Result<Finding, ScreenError> {
         if !self.filter.contains_hash(key) {
             return Ok(Finding::NotListed);
         }
