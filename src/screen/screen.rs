@@ -481,21 +481,103 @@ mod tests {
         assert_eq!(screen.check_sha1(&sha1), Ok(Verdict::Listed));
     }
 
+    /// A list of the numbers below this, with counts, and a screen that confirms with it.
+    fn confirming(folder: &tempfile::TempDir, numbers: u32) -> Screen<BloomFilter> {
+        let mut rows: Vec<_> =
+            (0..numbers).map(|number| (sha1_of(number.to_string().as_bytes()), number)).collect();
+        rows.sort_unstable();
+        let row = |(sha1, count): &([u8; 20], u32)| {
+            let digits: Vec<String> = sha1.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("{}:{}\n", digits.concat(), count + 1)
+        };
+        let path = folder.path().join("list.txt");
+        std::fs::write(&path, rows.iter().map(row).collect::<Vec<_>>().concat()).unwrap();
+        let builder = BloomFilter::builder().capacity(u64::from(numbers)).false_positive_rate(0.1);
+        let mut filter = builder.seed(Seed::uniform(Digest::Sha1)).build().unwrap();
+        for (sha1, _) in rows {
+            let _ = filter.insert_hash(sha1_key(&sha1)).unwrap();
+        }
+        let list = ConfirmList::open(path, PasswordDigest::Sha1).unwrap();
+        Screen::new(filter).with_confirm(list).unwrap()
+    }
+
     #[test]
     fn threads_sharing_a_screen_agree_with_one() {
-        let screen = uniform(PasswordDigest::Sha1);
+        let folder = tempfile::tempdir().unwrap();
+        let screen = confirming(&folder, 2_000);
+        let ask = |i: u32| screen.find((i % 4_000).to_string().as_bytes());
+        let serial: Vec<_> = (0..4_000).map(ask).collect();
+        let alarms = screen.false_alarms();
+        // 2,000 strangers at 1 in 10.
+        assert!((150..250).contains(&alarms), "{alarms}");
         std::thread::scope(|scope| {
-            for thread in 0..8 {
-                let screen = &screen;
+            for thread in 0..64 {
+                let (serial, ask) = (&serial, &ask);
                 scope.spawn(move || {
-                    for i in 0..2_000 {
-                        let stranger = format!("{thread} {i}");
-                        assert_eq!(screen.check(stranger.as_bytes()), Ok(Verdict::NotListed));
-                        assert_eq!(screen.check(PASSWORD), Ok(Verdict::Listed));
+                    for i in 0..1_000 {
+                        let i = (i * 7 + thread * 61) % 4_000;
+                        assert_eq!(ask(i), serial[i as usize]);
                     }
                 });
             }
         });
+        assert!(screen.false_alarms() > alarms);
+    }
+
+    #[test]
+    fn what_is_confirmed_is_exact() {
+        let folder = tempfile::tempdir().unwrap();
+        let screen = confirming(&folder, 2_000);
+        let keys: Vec<_> =
+            (0..4_000).map(|i: u32| screen.key_of(i.to_string().as_bytes()).unwrap()).collect();
+        let (mut findings, mut scratch) = (Vec::new(), Scratch::default());
+        screen.find_batch(&keys, &mut findings, &mut scratch).unwrap();
+        for ((number, key), finding) in (0..).zip(&keys).zip(&findings) {
+            assert_eq!(screen.find_key(*key), Ok(*finding));
+            if number < 2_000 {
+                let count = Some(number + 1);
+                assert_eq!(*finding, Finding::Confirmed { count });
+                assert_eq!((finding.verdict(), finding.count()), (Verdict::Listed, count));
+            } else {
+                assert!(matches!(finding, Finding::NotListed | Finding::Refuted));
+                assert_eq!(finding.verdict(), Verdict::NotListed);
+            }
+        }
+    }
+
+    #[test]
+    fn a_list_that_fails_makes_the_answer_unknown() {
+        let folder = tempfile::tempdir().unwrap();
+        let screen = confirming(&folder, 20_000);
+        std::fs::write(folder.path().join("list.txt"), "").unwrap();
+        let error = screen.find(b"7").unwrap_err();
+        assert!(error.to_string().contains("found it shorter"), "{error}");
+        assert_eq!(screen.check(b"7"), Err(error.clone()));
+        let keys = [screen.key_of(b"7").unwrap()];
+        let mut findings = vec![Finding::NotListed];
+        let found = screen.find_batch(&keys, &mut findings, &mut Scratch::default());
+        assert_eq!((found, findings.len()), (Err(error), 0));
+        // What the filter denies is certain without the list.
+        assert!((0..1_000).any(|i| screen.check(format!("x{i}").as_bytes()).is_ok()));
+    }
+
+    #[test]
+    fn a_list_of_other_hashes_or_too_few_rows_confirms_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let hundred = confirming(&folder, 100).into_inner();
+        let path = folder.path().join("few.txt");
+        std::fs::write(&path, format!("{}:1\n", "AB".repeat(20))).unwrap();
+        let fault = |screen: Screen<BloomFilter>, digest| {
+            let list = ConfirmList::open(&path, digest).unwrap();
+            screen.with_confirm(list).unwrap_err().fault
+        };
+        let too_few = fault(Screen::new(hundred), PasswordDigest::Sha1);
+        assert_eq!(too_few, ConfirmFault::TooFewRows { keys: 100, rows: 1 });
+        let (expected, found) = (PasswordDigest::Nt, PasswordDigest::Sha1);
+        let other = fault(uniform(PasswordDigest::Nt), PasswordDigest::Sha1);
+        assert_eq!(other, ConfirmFault::OtherDigest { expected, found });
+        let own = fault(screen(Seed::new(7), None), PasswordDigest::Sha1);
+        assert_eq!(own, ConfirmFault::NotOfHashes);
     }
 
     #[test]

@@ -199,6 +199,10 @@ impl<R: Read> CsvReader<R> {
                 }
                 ReadRecordResult::Record => {
                     record.begun = false;
+                    if record.too_long {
+                        // The parser counts on from what was written over.
+                        record.columns = 0;
+                    }
                     return true;
                 }
                 ReadRecordResult::End => {
@@ -393,5 +397,12 @@ mod tests {
             assert!(!message.contains("secret") && !message.contains("hunter2"), "{message}");
         }
         assert!(records(b"user,password\n", 100, "password", Some("2")).is_err());
+        // Nor is one beyond all limits a header.
+        let long = "x".repeat(MAX_RECORD_LEN + 100_000);
+        for header in [long.clone(), format!("password,{long}"), ",".repeat(MAX_COLUMNS + 1)] {
+            assert!(
+                records(format!("{header}\nx\n").as_bytes(), 70_000, "password", None).is_err()
+            );
+        }
     }
 }

@@ -6,9 +6,11 @@
 mod builtin;
 mod check;
 mod common;
+mod confirm;
 mod dedup;
 mod lists;
 mod process;
 #[cfg(target_os = "linux")]
 mod prompt;
 mod secrets;
+mod shapes;

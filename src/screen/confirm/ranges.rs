@@ -159,22 +159,11 @@ fn look_up(
     hash: KeyHash,
 ) -> Result<Option<Seen>, ConfirmFault> {
     let mut near = Near::new(range);
-    let found = match find_plain(bytes, ranges.digest, range, hash, &mut near) {
-        Some(found) => found?,
-        None => {
-            let mut found: Option<Seen> = None;
-            near = Near::new(range);
-            each_row(bytes, range, ranges.digest, |row, count| {
-                near.rows += 1;
-                match row.cmp(&hash) {
-                    // A hash may have several rows; the largest count is the one.
-                    Ordering::Equal => found = found.max(Some(Seen(count))),
-                    Ordering::Less => near.below = near.below.max(row.hi()),
-                    Ordering::Greater => near.above = near.above.min(row.hi()),
-                }
-            })?;
-            found
-        }
+    let found = if let Some(found) = find_plain(bytes, ranges.digest, range, hash, &mut near) {
+        found?
+    } else {
+        near = Near::new(range);
+        find_any(bytes, ranges.digest, range, hash, &mut near)?
     };
     if near.rows == 0 {
         return Err(ConfirmFault::Empty);
@@ -198,6 +187,27 @@ impl Near {
         let below = (range as u64) << (64 - 4 * PREFIX_DIGITS);
         Self { below, above: below | (u64::MAX >> (4 * PREFIX_DIGITS)), rows: 0 }
     }
+}
+
+/// Looks at the rows of a file of any shape.
+fn find_any(
+    bytes: &[u8],
+    digest: PasswordDigest,
+    range: u32,
+    hash: KeyHash,
+    near: &mut Near,
+) -> Result<Option<Seen>, ConfirmFault> {
+    let mut found: Option<Seen> = None;
+    each_row(bytes, range, digest, |row, count| {
+        near.rows += 1;
+        match row.cmp(&hash) {
+            // A hash may have several rows; the largest count is the one.
+            Ordering::Equal => found = found.max(Some(Seen(count))),
+            Ordering::Less => near.below = near.below.max(row.hi()),
+            Ordering::Greater => near.above = near.above.min(row.hi()),
+        }
+    })?;
+    Ok(found)
 }
 
 /// Looks at the rows of a file as it is served: digits, a colon, a count, a line end, and nothing
@@ -255,13 +265,9 @@ fn find_plain(
             Ordering::Greater => above = above.min(head),
             Ordering::Equal => {
                 // All digits, and the count, of one row in 4,000 million.
-                let parsed = each_row(row, range, digest, |row, count| match row.cmp(&hash) {
-                    Ordering::Equal => found = found.max(Some(Seen(count))),
-                    Ordering::Less => near.below = near.below.max(row.hi()),
-                    Ordering::Greater => near.above = near.above.min(row.hi()),
-                });
-                if let Err(fault) = parsed {
-                    return Some(Err(fault));
+                match find_any(row, digest, range, hash, near) {
+                    Ok(seen) => found = found.max(seen),
+                    Err(fault) => return Some(Err(fault)),
                 }
             }
         }
@@ -283,6 +289,7 @@ fn find_plain(
 /// Whether a byte occurs in a file as it is served.
 ///
 /// Without branches, so that many bytes are looked at together.
+#[expect(clippy::needless_bitwise_bool, reason = "a branch for each would be taken byte by byte")]
 const fn is_plain(byte: u8) -> bool {
     let digit = byte.wrapping_sub(b'0') <= b':' - b'0';
     let letter = (byte | 0x20).wrapping_sub(b'a') < 6;
