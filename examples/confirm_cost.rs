@@ -4,6 +4,7 @@
 //! `cargo run --release --example confirm_cost [ROWS]`
 
 use std::error::Error;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -67,8 +68,8 @@ fn sorted_file(folder: &Path, rows: u32) -> Result<ConfirmList, Box<dyn Error>> 
     hashes.sort_unstable();
     let mut text = String::new();
     for (i, hash) in hashes.iter().enumerate() {
-        text += &hex(hash);
-        text += &format!(":{}\n", i % 1_000 + 1);
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{}:{}", hex(hash), i % 1_000 + 1);
     }
     let path = folder.join("list.txt");
     fs::write(&path, text)?;

@@ -202,7 +202,7 @@ fn any_number_of_threads_gives_the_same_rows_in_the_same_order() {
     // Blank, long and ordinary rows, so that batches end anywhere.
     let mut rows = numbered(300_000);
     rows.insert_str(1_000, &format!("\n{}\n\r\n", "x".repeat(70_000)));
-    rows += &format!("{}\n0\n", "y".repeat(300_000));
+    rows.push_str(&("y".repeat(300_000) + "\n0\n"));
     let one = check(&["-i", "plain", "--threads", "1"], &[&filter], rows.as_str());
     assert_eq!(one.status, Some(2));
     assert_eq!(one.stdout.lines().count(), 901, "{}", one.stderr);
