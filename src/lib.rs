@@ -91,4 +91,7 @@ mod documents {
     struct Design;
     #[doc = include_str!("../CONTRIBUTING.md")]
     struct Contributing;
+    #[cfg(feature = "screen")]
+    #[doc = include_str!("../docs/screen-passwords.md")]
+    struct ScreenPasswords;
 }

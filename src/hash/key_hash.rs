@@ -101,6 +101,14 @@ impl fmt::Debug for KeyHash {
     }
 }
 
+/// For buffers of hashes that stand for secrets.
+impl zeroize::Zeroize for KeyHash {
+    fn zeroize(&mut self) {
+        self.hi.zeroize();
+        self.lo.zeroize();
+    }
+}
+
 /// Odd multipliers with about half of their bits set: 2⁶⁴/φ, and the first one of SplitMix64.
 const MULTIPLIER_1: u64 = 0x9e37_79b9_7f4a_7c15;
 const MULTIPLIER_2: u64 = 0xbf58_476d_1ce4_e5b9;

@@ -6,6 +6,7 @@
 mod builtin;
 mod check;
 mod common;
+mod confirm;
 mod convert;
 mod dedup;
 mod formats;
@@ -14,3 +15,4 @@ mod process;
 #[cfg(target_os = "linux")]
 mod prompt;
 mod secrets;
+mod shapes;

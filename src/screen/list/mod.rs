@@ -52,6 +52,7 @@ mod lines;
 mod prefix;
 mod reader;
 mod row;
+mod single;
 
 pub use batch::Batch;
 #[cfg(feature = "compressed")]
@@ -63,6 +64,7 @@ pub use format::{ListFormat, SAMPLE_LEN};
 pub use prefix::RangePrefix;
 pub use reader::{DEFAULT_ROW_LIMIT, ListReader, ListTotals, MAX_ROW_LIMIT, ZeroCount};
 pub use row::Row;
+pub(super) use single::parse_line;
 
 #[cfg(test)]
 mod tests;
