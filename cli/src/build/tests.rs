@@ -29,6 +29,10 @@ impl Bench {
             require_complete: false,
             kind: FilterKind::default(),
             size: Size::default(),
+            memory: 256 << 20,
+            tmp: std::env::temp_dir(),
+            threads: None,
+            unsorted: false,
             existing: Existing::Refuse,
             name: "a list".into(),
             source: String::new(),
@@ -310,6 +314,7 @@ fn inputs_that_are_no_files_are_refused() {
 fn more_memory_than_there_is_is_an_error() {
     let mut bench = Bench::new();
     bench.request.size = Size::Bytes(1 << 44);
+    bench.request.kind = FilterKind::Bloom;
     let message = bench.refused("abc\n");
     assert!(message.contains("bytes of memory are needed for the filter"), "{message}");
     bench.request.kind = FilterKind::Cuckoo;
@@ -320,6 +325,8 @@ fn more_memory_than_there_is_is_an_error() {
 fn a_size_in_bytes_is_kept_and_its_rate_is_told() {
     let mut bench = Bench::new();
     bench.request.size = Size::Bytes(1 << 12);
+    assert!(bench.refused("abc\n").contains("follows from its rate"));
+    bench.request.kind = FilterKind::Bloom;
     let list: Vec<String> = (0..2_048).map(|i| i.to_string()).collect();
     let card = bench.build_text(list.join("\n")).unwrap();
     assert!(card.stats.byte_len() <= 1 << 12);
