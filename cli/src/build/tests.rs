@@ -13,6 +13,14 @@ use crate::lists::{FormatChoice, Input, Reading, open_all, total_len};
 
 const CANARY: &str = "zebra giraffe 7";
 
+const KINDS: [FilterKind; 5] = [
+    FilterKind::Fuse,
+    FilterKind::Bloom,
+    FilterKind::Blocked,
+    FilterKind::Counting,
+    FilterKind::Cuckoo,
+];
+
 /// A folder with lists and an output.
 struct Bench {
     folder: TempDir,
@@ -82,7 +90,7 @@ fn sha1(password: &str) -> String {
 
 #[test]
 fn every_row_of_a_plain_list_is_listed_afterwards() {
-    for kind in [FilterKind::Bloom, FilterKind::Counting, FilterKind::Cuckoo] {
+    for kind in KINDS {
         let mut bench = Bench::new();
         bench.request.kind = kind;
         let passwords: Vec<String> = (0..5_000).map(|i| format!("password {i}")).collect();
@@ -109,7 +117,7 @@ fn every_row_of_a_plain_list_is_listed_afterwards() {
 /// Lists of up to twenty rows: the sizes at which binary searches and builders have lost rows.
 #[test]
 fn every_row_of_a_tiny_list_is_listed() {
-    for kind in [FilterKind::Bloom, FilterKind::Counting, FilterKind::Cuckoo] {
+    for kind in KINDS {
         for len in 1..=20 {
             let mut bench = Bench::new();
             bench.request.kind = kind;
