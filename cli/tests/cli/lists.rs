@@ -182,8 +182,7 @@ fn any_order_of_rows_gives_the_same_filter() {
     let folder = Folder::new();
     let built = |name: &str, args: &[&str], stdin: &str| {
         let output = folder.path().join(name);
-        let args = ["build", "-o", text(&output), "--memory", "64M"].iter().chain(args).copied();
-        let ran = run(args.collect::<Vec<_>>(), stdin);
+        let ran = run([&["build", "-o", text(&output), "--memory", "64M"], args].concat(), stdin);
         (ran, fs::read(&output).ok())
     };
     // What the file was told of its list is part of it: the rows are as many in each.
@@ -222,8 +221,7 @@ fn a_streamed_filter_of_passwords_is_for_its_owner() {
     let output = folder.path().join("out.hapax");
     let mode = || fs::metadata(&output).unwrap().permissions().mode() & 0o777;
     let build = |lists: &[&str]| {
-        let args = ["build", "-f", "-o", text(&output)].iter().chain(lists).copied();
-        assert_ran(&run(args.collect::<Vec<_>>(), ""), 0);
+        assert_ran(&run([&["build", "-f", "-o", text(&output)], lists].concat(), ""), 0);
     };
     build(&[text(&hashes)]);
     assert_eq!(mode() & 0o400, 0o400);
