@@ -211,6 +211,14 @@ fn promised_rate(filter: &AnyFilter) -> Option<f64> {
             let slots = (math::cuckoo::SLOTS_PER_BUCKET * filter.buckets()) as f64;
             Some(math::cuckoo::rate_at_load(filter.fingerprint_bits(), keys / slots))
         }
+        AnyFilter::Growing(GrowingFilter::Blocked(filter)) => {
+            let lines = bits / math::blocked::LINE_BITS as f64;
+            Some(math::blocked::expected_rate(lines, filter.num_probes(), keys))
+        }
+        AnyFilter::Growing(GrowingFilter::Word(filter)) => {
+            let words = bits / f64::from(math::word::WORD_BITS);
+            Some(math::word::expected_rate(words, filter.num_probes(), keys))
+        }
         AnyFilter::BinaryFuse(filter) => Some(math::fuse::rate(filter.fingerprint_bits())),
         _ => None,
     }
@@ -219,7 +227,9 @@ fn promised_rate(filter: &AnyFilter) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use hapax::codec::{Artefact, Provenance};
-    use hapax::{BloomFilter, CountingBloomFilter, CuckooFilter};
+    use hapax::{
+        BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, WordBloomFilter,
+    };
 
     use super::*;
 
@@ -228,10 +238,14 @@ mod tests {
         let bloom = BloomFilter::builder().capacity(5_000).false_positive_rate(1e-3);
         let counting = CountingBloomFilter::builder().capacity(5_000).false_positive_rate(1e-3);
         let cuckoo = CuckooFilter::builder().capacity(5_000).false_positive_rate(1e-3);
+        let blocked = BlockedBloomFilter::builder().capacity(5_000).false_positive_rate(1e-3);
+        let word = WordBloomFilter::builder().capacity(5_000).false_positive_rate(1e-3);
         let planned = [
             (bloom.plan().unwrap(), AnyFilter::from(bloom.build().unwrap())),
             (counting.plan().unwrap(), AnyFilter::from(counting.build().unwrap())),
             (cuckoo.plan().unwrap(), AnyFilter::from(cuckoo.build().unwrap())),
+            (blocked.plan().unwrap(), AnyFilter::from(blocked.build().unwrap())),
+            (word.plan().unwrap(), AnyFilter::from(word.build().unwrap())),
         ];
         for (plan, filter) in planned {
             let promised = promised_rate(&filter).unwrap();
