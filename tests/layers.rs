@@ -27,7 +27,7 @@ const LAYERS: [(&str, &[&str]); 13] = [
     ("serde", &["any", "codec", "filter", "replay", "store"]),
     // products
     ("replay", &["any", "codec", "filter", "membership", "hash", "error"]),
-    ("screen", &["any", "codec", "membership", "hash", "error"]),
+    ("screen", &["any", "codec", "membership", "hash", "store", "error"]),
 ];
 
 #[test]

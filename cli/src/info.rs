@@ -9,10 +9,11 @@ use hapax::codec::{Artefact, DecodeError, Encode, FORMAT_VERSION, FileError, Kin
 use hapax::{AnyFilter, Digest, GrowingFilter, HashIdentity, Membership, math};
 use serde::Serialize;
 
+use crate::builtin;
 use crate::dedup::{SavedState, StateInfo};
 use crate::exit::{self, Exit};
-use crate::filters::{self, Opened};
-use crate::trouble::{Trouble, shown};
+use crate::filters;
+use crate::trouble::Trouble;
 
 /// Show what a filter is and where it came from
 #[derive(Args, Debug)]
@@ -68,13 +69,14 @@ struct Info {
 /// If it cannot be opened, or standard output cannot be written.
 pub(crate) fn run(args: &InfoArgs) -> Result<Exit, Trouble> {
     let Some(path) = &args.filter else {
-        let info = Info::of(filters::open_builtin()?);
+        let file_len = builtin::BYTES.len() as u64;
+        let info = Info::of(filters::builtin()?, file_len);
         return print(&info, &info.table(), args.json);
     };
     let file_len = filters::existing_len("FILTER", 0, path)?;
     match Artefact::load(path) {
         Ok(artefact) => {
-            let info = Info::of(Opened { name: shown(path), artefact, file_len });
+            let info = Info::of(artefact, file_len);
             print(&info, &info.table(), args.json)
         }
         Err(FileError::Decode {
@@ -102,8 +104,8 @@ fn print(info: &impl Serialize, table: &[(&str, String)], json: bool) -> Result<
 }
 
 impl Info {
-    fn of(Opened { artefact, file_len, .. }: Opened) -> Self {
-        let (filter, provenance) = (artefact.filter, artefact.provenance);
+    fn of(artefact: Artefact<AnyFilter>, file_len: u64) -> Self {
+        let Artefact { filter, provenance } = artefact;
         let stats = filter.stats();
         let (hash, hash_parameter) = match filter.identity() {
             HashIdentity::Xxh3(seed) => ("xxh3-128", Some(format!("{seed:016x}"))),
@@ -241,7 +243,7 @@ mod tests {
         let filter = BloomFilter::builder().capacity(9).false_positive_rate(0.1).build().unwrap();
         let provenance = Provenance { name: "a\u{1b}[2Jb".into(), ..Provenance::default() };
         let artefact = Artefact { filter: filter.into(), provenance };
-        let info = Info::of(Opened { name: String::new(), artefact, file_len: 1 });
+        let info = Info::of(artefact, 1);
         let shown: String = info.table().iter().map(|(_, value)| value.as_str()).collect();
         assert!(shown.contains("a\\u{1b}[2Jb"), "{shown}");
     }

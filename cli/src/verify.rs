@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use hapax::codec::{Artefact, DecodeError, FileError, Kind};
 use hapax::replay::{GenerationWindow, ReplayFilter};
 use hapax::screen::PasswordDigest;
-use hapax::{AnyFilter, Digest, GrowingFilter, HashIdentity, Membership};
+use hapax::{AnyFilter, Digest, GrowingFilter, HashIdentity, Mapped, Membership};
 
 pub(crate) use self::args::VerifyArgs;
 use crate::build::grouped;
@@ -94,7 +94,8 @@ pub(crate) fn run(
         check_file(path)?;
         return Ok(Verified { filter: path.clone(), against: None });
     }
-    let artefact = Artefact::<AnyFilter>::load(path).map_err(|error| Trouble::file(&error))?;
+    let artefact = Artefact::<AnyFilter<Mapped>>::open_path_checked(path, u64::MAX);
+    let artefact = artefact.map_err(|error| Trouble::file(&error))?;
     let reading = Reading {
         digest: Some(digest_of(path, &artefact.filter)?),
         min_count: artefact.provenance.min_count,
@@ -125,7 +126,7 @@ pub(crate) fn run(
 
 /// Checks every byte of a file, and what it says of its bodies, whatever kind of artefact it holds.
 fn check_file(path: &Path) -> Result<(), Trouble> {
-    let checked = match Artefact::<AnyFilter>::load(path) {
+    let checked = match Artefact::<AnyFilter<Mapped>>::open_path_checked(path, u64::MAX) {
         Err(FileError::Decode { source: DecodeError::WrongKind { found, .. }, .. }) => {
             check_compound(path, found)
         }
@@ -150,7 +151,7 @@ fn check_compound(path: &Path, kind: Kind) -> Result<(), FileError> {
 }
 
 /// Which hash the filter's keys are.
-fn digest_of(path: &Path, filter: &AnyFilter) -> Result<PasswordDigest, Trouble> {
+fn digest_of(path: &Path, filter: &impl Membership) -> Result<PasswordDigest, Trouble> {
     match filter.seed().identity() {
         HashIdentity::Uniform(Digest::Sha1) => Ok(PasswordDigest::Sha1),
         HashIdentity::Uniform(Digest::Nt) => Ok(PasswordDigest::Nt),

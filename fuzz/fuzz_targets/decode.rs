@@ -7,8 +7,8 @@ use arbitrary::{Arbitrary, Result, Unstructured};
 use hapax::codec::{Artefact, Decode, Encode, verify};
 use hapax::replay::{GenerationWindow, ReplayFilter};
 use hapax::{
-    AnyFilter, BinaryFuseFilter, BloomFilter, CountingBloomFilter, CuckooFilter, GrowingFilter, Insert,
-    KeyHash, Membership, Words,
+    AnyFilter, BinaryFuseFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter,
+    CuckooFilter, GrowingFilter, Insert, KeyHash, Membership, WordBloomFilter, Words,
 };
 
 #[expect(dead_code, reason = "the tests use more of it")]
@@ -91,7 +91,9 @@ fn check(bytes: &[u8]) {
         GrowingFilter: insert,
         BloomFilter: insert,
         CountingBloomFilter: insert,
-        CuckooFilter: insert
+        CuckooFilter: insert,
+        BlockedBloomFilter: insert,
+        WordBloomFilter: insert
     );
     read::<GenerationWindow<GrowingFilter>>(bytes, insert);
     read::<ReplayFilter<GrowingFilter>>(bytes, admit);

@@ -80,7 +80,11 @@ fn run(Input { shape, nt, row_limit, piece, bytes }: Input) {
     let pieces = Pieces(&bytes, usize::from(piece) + 1);
     assert_eq!(read(pieces, format, row_limit.into()), (rows.clone(), totals), "cut otherwise");
     let pieces = Pieces(&bytes, usize::from(piece) + 1);
-    assert_eq!(read_batches(pieces, format, row_limit.into()), (rows.clone(), totals), "by batches");
+    assert_eq!(
+        read_batches(pieces, format, row_limit.into()),
+        (rows.clone(), totals),
+        "by batches"
+    );
     assert_eq!(read_batches(bytes.as_slice(), format, row_limit.into()), (rows.clone(), totals));
 
     let newlines = bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;

@@ -6,8 +6,9 @@ use hapax::codec::{Artefact, Decode, Encode, Provenance, verify};
 use hapax::filter::{Buildable, Builder};
 use hapax::replay::{GenerationWindow, ReplayFilter};
 use hapax::{
-    AnyFilter, BinaryFuseFilter, BloomFilter, CountingBloomFilter, CuckooFilter, Digest, Insert, KeyHash, Membership,
-    PastCapacity, Restart, Salt, SecretKey, Seed, Words,
+    AnyFilter, BinaryFuseFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter,
+    CuckooFilter, Digest, Insert, KeyHash, Membership, PastCapacity, Restart, Salt, SecretKey,
+    Seed, WordBloomFilter, Words,
 };
 
 #[derive(Debug, Arbitrary)]
@@ -32,6 +33,8 @@ enum Kind {
     Counting,
     Cuckoo,
     BinaryFuse,
+    Blocked,
+    Word,
 }
 
 #[derive(Clone, Copy, Debug, Arbitrary)]
@@ -194,6 +197,8 @@ fn run(input: Input) {
             run_with(if input.wide { wide } else { builder }, &input);
         }
         Kind::BinaryFuse => run_static(&input),
+        Kind::Blocked => run_with(BlockedBloomFilter::builder(), &input),
+        Kind::Word => run_with(WordBloomFilter::builder(), &input),
     }
 }
 

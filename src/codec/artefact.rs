@@ -257,11 +257,35 @@ impl<F: Decode<Mapped>> Artefact<F> {
     }
 }
 
+impl<F: Decode<Mapped>> Artefact<F> {
+    /// As [`open_path`](Self::open_path), and checks every byte of files up to a length, and the counts
+    /// in them. Memory does not grow with the file.
+    ///
+    /// # Errors
+    ///
+    /// As `open_path`, and as [`verify_path`].
+    pub fn open_path_checked(path: impl AsRef<Path>, up_to: u64) -> Result<Self, FileError> {
+        let path = path.as_ref();
+        let metadata = path.metadata().map_err(|error| FileError::io(path, error))?;
+        let artefact = Self::open_path(path)?;
+        if metadata.len() <= up_to {
+            verify_path(path)?;
+            artefact.filter.check_body().map_err(|error| FileError::decode(path, error))?;
+        }
+        Ok(artefact)
+    }
+}
+
 /// Maps a file that has bytes.
 fn mapped(path: &Path) -> Result<Mmap, FileError> {
     let at_path = |error| FileError::io(path, error);
     let file = File::open(path).map_err(at_path)?;
-    if file.metadata().map_err(at_path)?.len() == 0 {
+    let metadata = file.metadata().map_err(at_path)?;
+    if !metadata.is_file() {
+        let message = "expected a file, found a folder, a device or a pipe, which cannot be mapped";
+        return Err(at_path(io::Error::new(io::ErrorKind::InvalidInput, message)));
+    }
+    if metadata.len() == 0 {
         return Err(FileError::decode(path, DecodeError::Empty));
     }
     map(&file).map_err(at_path)

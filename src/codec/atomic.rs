@@ -65,6 +65,17 @@ impl Draft {
         Ok(Self { path: path.to_owned(), target, existing, temporary, folder })
     }
 
+    /// Closes the file to all but its owner.
+    pub(super) fn restrict(&self) -> Result<(), FileError> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let owner = std::fs::Permissions::from_mode(0o600);
+            self.temporary.as_file().set_permissions(owner).map_err(|error| self.error(error))?;
+        }
+        Ok(())
+    }
+
     pub(super) fn file(&mut self) -> &mut File {
         self.temporary.as_file_mut()
     }

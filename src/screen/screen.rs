@@ -14,6 +14,7 @@ use crate::any::AnyFilter;
 use crate::codec::{Artefact, DecodeError, FileError};
 use crate::hash::{Digest, HashIdentity, KeyHash};
 use crate::membership::{BatchError, Membership};
+use crate::store::Mapped;
 
 /// Looks passwords up in a filter made from a list of compromised ones.
 ///
@@ -54,15 +55,23 @@ use crate::membership::{BatchError, Membership};
 /// assert!(screen.check_nt(&[0; 16]).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Screen<F = AnyFilter> {
+pub struct Screen<F = AnyFilter<Mapped>> {
     filter: F,
     confirm: Option<ConfirmList>,
     /// Positives of the filter that the list refuted.
     false_alarms: AtomicU64,
 }
 
+/// Bytes of a file that are read when it is opened: a few milliseconds.
+const CHECKED_LEN: u64 = 16 << 20;
+
 impl Screen {
-    /// Opens a `.hapax` file made from a list, checking everything. Costs one pass over the file.
+    /// Opens a `.hapax` file made from a list, in place: it is mapped, and stays with the operating
+    /// system. Costs a millisecond or two.
+    ///
+    /// A file of up to 16 MiB is checked to the last byte. Of a larger one all is checked but the
+    /// body, which would have to be read: run [`verify_path`](crate::codec::verify_path) on it once,
+    /// after it was copied.
     ///
     /// # Errors
     ///
@@ -87,7 +96,7 @@ impl Screen {
     /// ```
     pub fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
-        let filter = Artefact::<AnyFilter>::load(path)?.filter;
+        let filter = Artefact::<AnyFilter<Mapped>>::open_path_checked(path, CHECKED_LEN)?.filter;
         if filter.stats().len == 0 {
             return Err(FileError::Decode {
                 path: std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),

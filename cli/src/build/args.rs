@@ -1,5 +1,6 @@
 //! The arguments of `hapax build`.
 
+use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -63,6 +64,19 @@ pub(crate) struct BuildArgs {
     /// Refuse lists that seem to lack rows: a download that broke off, a range that is missing
     #[arg(long)]
     require_complete: bool,
+    /// Memory to work in. Fuse filters stay within it whatever the list; the others need 16 bytes a
+    /// row beside the filter
+    #[arg(long, value_name = "SIZE", value_parser = bytes::parse, default_value = "256M")]
+    memory: u64,
+    /// Folder for temporary files, 16 bytes a row, if the rows are not sorted and do not fit the memory
+    #[arg(long, value_name = "FOLDER")]
+    tmp: Option<PathBuf>,
+    /// Threads that build [default: the number of processors]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZero<u16>>,
+    /// The rows of a pipe may come in any order, even if the first half million are sorted
+    #[arg(long)]
+    unsorted: bool,
     /// What the list is called, to be kept in the file
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     name: String,
@@ -101,6 +115,10 @@ impl BuildArgs {
                 (None, Some(bytes)) => Size::Bytes(bytes),
                 (None, None) => Size::default(),
             },
+            memory: self.memory,
+            tmp: self.tmp.clone().unwrap_or_else(std::env::temp_dir),
+            threads: self.threads.map(|threads| threads.get().into()),
+            unsorted: self.unsorted,
             existing: if self.force { Existing::Replace } else { Existing::Refuse },
             name: self.name.clone(),
             source: self.source.clone(),
@@ -133,7 +151,7 @@ mod tests {
         assert_eq!(args.inputs(), [Input::File("list.txt".into())]);
         let request = args.request();
         assert_eq!(request.size, Size::Rate(2f64.powi(-16)));
-        assert_eq!((request.kind, request.existing), (FilterKind::Bloom, Existing::Refuse));
+        assert_eq!((request.kind, request.existing), (FilterKind::Fuse, Existing::Refuse));
         assert_eq!(request.reading.format, FormatChoice::Auto);
         assert_eq!((request.reading.digest, request.reading.skip_bad), (None, 0));
     }
@@ -142,6 +160,7 @@ mod tests {
     fn every_option_reaches_the_request() {
         let args = parse(
             "a - -o out -f --format hashes --digest nt --kind cuckoo --bytes 64M --min-count 10 \
+             --memory 64M --tmp /t --threads 3 --unsorted \
              --skip-bad 3 --top 9 --zero-count keep --require-complete --name n --source s --date d",
         );
         let args = args.unwrap();
@@ -149,6 +168,8 @@ mod tests {
         let request = args.request();
         assert_eq!((request.kind, request.existing), (FilterKind::Cuckoo, Existing::Replace));
         assert_eq!(request.size, Size::Bytes(64 << 20));
+        assert_eq!((request.memory, request.tmp), (64 << 20, "/t".into()));
+        assert_eq!((request.threads, request.unsorted), (Some(3), true));
         assert_eq!(request.reading.digest, Some(PasswordDigest::Nt));
         assert_eq!(request.reading.format, FormatChoice::Hashes);
         assert_eq!((request.reading.min_count, request.reading.skip_bad), (10, 3));
@@ -167,7 +188,9 @@ mod tests {
             "a -o out --bytes 1M --false-positive-rate 0.1",
             "a -o out --false-positive-rate 2",
             "a -o out --bytes 1MB",
-            "a -o out --kind fuse",
+            "a -o out --kind xor",
+            "a -o out --threads 0",
+            "a -o out --memory much",
         ] {
             assert!(parse(line).is_err(), "{line}");
         }

@@ -4,9 +4,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hapax::codec::{Artefact, Provenance};
+use hapax::Stats;
+use hapax::codec::Provenance;
 use hapax::screen::list::CoverageReport;
-use hapax::{AnyFilter, Membership, Stats};
 
 use super::{BuildRequest, FilterKind};
 use crate::lists::{Counts, ReadLists};
@@ -36,7 +36,8 @@ impl Card {
     pub(super) fn new(
         request: &BuildRequest,
         read: ReadLists,
-        artefact: &Artefact<AnyFilter>,
+        provenance: Provenance,
+        stats: Stats,
         promised_rate: f64,
         elapsed: Duration,
     ) -> Self {
@@ -44,8 +45,8 @@ impl Card {
             output: request.output.clone(),
             kind: request.kind,
             counts: read.counts,
-            provenance: artefact.provenance.clone(),
-            stats: artefact.filter.stats(),
+            provenance,
+            stats,
             promised_rate,
             coverage: read.coverage,
             digest: read.digest,

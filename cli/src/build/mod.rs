@@ -1,27 +1,31 @@
 //! `hapax build`: from lists to a filter.
 //!
 //! ```text
-//!  lists ──rows──▶ 16-byte keys ──sort, dedup──▶ n distinct ──plan──▶ filter ──▶ every key asked
-//!                                                                                    │
-//!                          old file, or none ◀── any error or crash      new file ◀──┘ atomically
+//!  lists ──rows──▶ 16-byte keys ──▶ shards, built while more rows come ──▶ every key asked ──▶ file
+//!                        └ of filters that grow: sort, dedup ──▶ n distinct ──plan──▶ filter ──┘
+//!
+//!  old file, or none ◀── any error or crash      new file ◀── atomically
 //! ```
 //!
-//! The keys are kept (16 bytes a row) until the filter stands, for three things that need them all:
-//! the size follows from the exact number of distinct keys, so the promised rate is met and not
-//! undercut; every key is asked for before anything is written, so no false negative can leave this
-//! program; and the digest of the set tells whether two lists hold the same passwords.
+//! A fuse filter is built in bounded memory ([`stream`]). For the others the keys are kept, 16 bytes
+//! a row, until the filter stands: the size follows from the exact number of distinct keys, so the
+//! promised rate is met and not undercut. Either way every key is asked for before the file has its
+//! name, so no false negative can leave this program, and the digest of the set tells whether two
+//! lists hold the same passwords.
 
 mod args;
 mod card;
 mod request;
+mod stream;
 
 use std::path::Path;
 use std::time::Instant;
 
 use hapax::codec::{Artefact, Existing, Provenance, Readers, SaveOptions};
+use hapax::screen::PasswordDigest;
 use hapax::{
-    AnyFilter, BloomFilter, Builder, CountingBloomFilter, CuckooFilter, Full, FullReason, Insert,
-    KeyHash, Membership, Salt, Seed,
+    AnyFilter, BlockedBloomFilter, BloomFilter, Builder, CountingBloomFilter, CuckooFilter, Full,
+    FullReason, Insert, KeyHash, Membership, Salt, Seed,
 };
 use rayon::prelude::*;
 
@@ -53,19 +57,15 @@ pub(crate) fn run(
 ) -> Result<Card, Trouble> {
     let start = Instant::now();
     check_output(request, &lists)?;
-
+    if request.kind == FilterKind::Fuse {
+        return stream::run(request, lists, progress);
+    }
     let mut keys: Vec<KeyHash> = Vec::new();
-    let mut take = |hashes: &[KeyHash]| {
+    let read = read_keys(request, lists, progress, &mut |_, _, hashes| {
         reserve(&mut keys, hashes.len())?;
         keys.extend_from_slice(hashes);
         Ok(())
-    };
-    let read = match request.top {
-        None => {
-            lists::read_all(lists, request.reading, progress, |rows| take(rows.batch.hashes()))?
-        }
-        Some(top) => read_top(top, request.reading, lists, progress, &mut take)?,
-    };
+    })?;
     if request.require_complete {
         require_complete(&read)?;
     }
@@ -74,9 +74,7 @@ pub(crate) fn run(
     keys.dedup();
     let len = keys.len() as u64;
     if len == 0 {
-        return Err(Trouble::new(
-            "no row is left to build from: a filter of nothing would find every password unlisted",
-        ));
+        return Err(nothing_left());
     }
 
     let (filter, promised_rate) = make(request, &read, &keys)?;
@@ -89,16 +87,10 @@ pub(crate) fn run(
     }
 
     let provenance = Provenance {
-        name: request.name.clone(),
-        source: request.source.clone(),
-        date: request.date.clone(),
-        tool: concat!("hapax ", env!("CARGO_PKG_VERSION")).into(),
-        min_count: if request.reading.min_count > 1 { request.reading.min_count } else { 0 },
-        rows_read: read.counts.rows,
         rows_added: len,
         rows_duplicate: rows_used - len,
-        rows_skipped: read.counts.skipped(),
         set_digest: set_digest(&keys),
+        ..provenance_of(request, &read)
     };
     drop(keys);
     // Whoever holds a filter of passwords can test guesses against it. Lists of hashes are public.
@@ -107,7 +99,46 @@ pub(crate) fn run(
     artefact
         .save(&request.output, SaveOptions { existing: request.existing, readers })
         .map_err(|error| Trouble::file(&error))?;
-    Ok(Card::new(request, read, &artefact, promised_rate, start.elapsed()))
+    let Artefact { filter, provenance } = artefact;
+    Ok(Card::new(request, read, provenance, filter.stats(), promised_rate, start.elapsed()))
+}
+
+fn nothing_left() -> Trouble {
+    Trouble::new(
+        "no row is left to build from: a filter of nothing would find every password unlisted",
+    )
+}
+
+/// Where the keys are from; how many there are is for the filter to say.
+fn provenance_of(request: &BuildRequest, read: &ReadLists) -> Provenance {
+    Provenance {
+        name: request.name.clone(),
+        source: request.source.clone(),
+        date: request.date.clone(),
+        tool: concat!("hapax ", env!("CARGO_PKG_VERSION")).into(),
+        min_count: if request.reading.min_count > 1 { request.reading.min_count } else { 0 },
+        rows_read: read.counts.rows,
+        rows_skipped: read.counts.skipped(),
+        ..Provenance::default()
+    }
+}
+
+/// Takes keys: which hash they are, whether they were passwords, and the keys.
+type TakeKeys<'a> = dyn FnMut(PasswordDigest, bool, &[KeyHash]) -> Result<(), Trouble> + 'a;
+
+/// Reads all lists, and hands on the keys of the rows that are wanted.
+fn read_keys(
+    request: &BuildRequest,
+    lists: Vec<OpenList>,
+    progress: &dyn Fn(u64),
+    take: &mut TakeKeys<'_>,
+) -> Result<ReadLists, Trouble> {
+    match request.top {
+        None => lists::read_all(lists, request.reading, progress, |rows| {
+            take(rows.digest, rows.plain, rows.batch.hashes())
+        }),
+        Some(top) => read_top(top, request, lists, progress, take),
+    }
 }
 
 /// Looks for what would make the result unwritable, before hours are spent on it.
@@ -144,19 +175,16 @@ fn check_output(request: &BuildRequest, lists: &[OpenList]) -> Result<(), Troubl
     }
 }
 
-/// Memory in which rows are sorted to find those counted most often.
-const TOP_MEMORY: u64 = 256 << 20;
-
 /// Reads all lists, and hands on the keys of the rows counted most often, by batches.
 fn read_top(
     top: u64,
-    reading: Reading,
+    request: &BuildRequest,
     lists: Vec<OpenList>,
     progress: &dyn Fn(u64),
-    take: &mut dyn FnMut(&[KeyHash]) -> Result<(), Trouble>,
+    take: &mut TakeKeys<'_>,
 ) -> Result<ReadLists, Trouble> {
-    let reading = Reading { needs_counts: true, ..reading };
-    let mut sorter = Sorter::new(Order::Count, TOP_MEMORY, std::env::temp_dir());
+    let reading = Reading { needs_counts: true, ..request.reading };
+    let mut sorter = Sorter::new(Order::Count, request.memory, request.tmp.clone());
     let mut read = lists::read_all(lists, reading, progress, |rows| {
         rows.batch.rows().try_for_each(|row| sorter.push(Entry::of(row)))
     })?;
@@ -169,11 +197,13 @@ fn read_top(
         }
         batch.push(entry.hash);
         if batch.len() == BATCH {
-            take(&batch)?;
+            take(read.digest, read.any_plain, &batch)?;
             batch.clear();
         }
     }
-    take(&batch)?;
+    if !batch.is_empty() {
+        take(read.digest, read.any_plain, &batch)?;
+    }
     Ok(read)
 }
 
@@ -232,6 +262,8 @@ fn make(
         FilterKind::Bloom => fill(BloomFilter::builder(), request, read, keys),
         FilterKind::Counting => fill(CountingBloomFilter::builder(), request, read, keys),
         FilterKind::Cuckoo => fill(CuckooFilter::builder(), request, read, keys),
+        FilterKind::Blocked => fill(BlockedBloomFilter::builder(), request, read, keys),
+        FilterKind::Fuse => unreachable!("built while its keys stream by"),
     }
 }
 

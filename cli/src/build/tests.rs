@@ -13,6 +13,14 @@ use crate::lists::{FormatChoice, Input, Reading, open_all, total_len};
 
 const CANARY: &str = "zebra giraffe 7";
 
+const KINDS: [FilterKind; 5] = [
+    FilterKind::Fuse,
+    FilterKind::Bloom,
+    FilterKind::Blocked,
+    FilterKind::Counting,
+    FilterKind::Cuckoo,
+];
+
 /// A folder with lists and an output.
 struct Bench {
     folder: TempDir,
@@ -29,6 +37,10 @@ impl Bench {
             require_complete: false,
             kind: FilterKind::default(),
             size: Size::default(),
+            memory: 256 << 20,
+            tmp: std::env::temp_dir(),
+            threads: None,
+            unsorted: false,
             existing: Existing::Refuse,
             name: "a list".into(),
             source: String::new(),
@@ -78,7 +90,7 @@ fn sha1(password: &str) -> String {
 
 #[test]
 fn every_row_of_a_plain_list_is_listed_afterwards() {
-    for kind in [FilterKind::Bloom, FilterKind::Counting, FilterKind::Cuckoo] {
+    for kind in KINDS {
         let mut bench = Bench::new();
         bench.request.kind = kind;
         let passwords: Vec<String> = (0..5_000).map(|i| format!("password {i}")).collect();
@@ -105,7 +117,7 @@ fn every_row_of_a_plain_list_is_listed_afterwards() {
 /// Lists of up to twenty rows: the sizes at which binary searches and builders have lost rows.
 #[test]
 fn every_row_of_a_tiny_list_is_listed() {
-    for kind in [FilterKind::Bloom, FilterKind::Counting, FilterKind::Cuckoo] {
+    for kind in KINDS {
         for len in 1..=20 {
             let mut bench = Bench::new();
             bench.request.kind = kind;
@@ -310,6 +322,7 @@ fn inputs_that_are_no_files_are_refused() {
 fn more_memory_than_there_is_is_an_error() {
     let mut bench = Bench::new();
     bench.request.size = Size::Bytes(1 << 44);
+    bench.request.kind = FilterKind::Bloom;
     let message = bench.refused("abc\n");
     assert!(message.contains("bytes of memory are needed for the filter"), "{message}");
     bench.request.kind = FilterKind::Cuckoo;
@@ -320,6 +333,8 @@ fn more_memory_than_there_is_is_an_error() {
 fn a_size_in_bytes_is_kept_and_its_rate_is_told() {
     let mut bench = Bench::new();
     bench.request.size = Size::Bytes(1 << 12);
+    assert!(bench.refused("abc\n").contains("follows from its rate"));
+    bench.request.kind = FilterKind::Bloom;
     let list: Vec<String> = (0..2_048).map(|i| i.to_string()).collect();
     let card = bench.build_text(list.join("\n")).unwrap();
     assert!(card.stats.byte_len() <= 1 << 12);

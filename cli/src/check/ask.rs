@@ -11,14 +11,14 @@ use std::path::PathBuf;
 use hapax::screen::{
     ConfirmList, Finding, PasswordDigest, PasswordForm, Scratch, Screen, ScreenError,
 };
-use hapax::{AnyFilter, Digest, HashIdentity, KeyHash, Membership};
+use hapax::{Digest, HashIdentity, KeyHash, Membership};
 use zeroize::Zeroizing;
 
 use super::answer::{Answer, By, Reason};
 use super::args::Form;
 use super::batch::Batch;
 use super::forms::{Also, FormBuffer};
-use crate::filters::Opened;
+use crate::filters::{Filter, Opened};
 use crate::trouble::{Trouble, escaped};
 
 /// The filters to ask, and what rows are.
@@ -31,7 +31,7 @@ pub(super) struct Asked {
 }
 
 struct Listing {
-    screen: Screen<AnyFilter>,
+    screen: Screen<Filter>,
     /// What the list calls itself.
     list: String,
 }
@@ -77,12 +77,11 @@ impl Asked {
             return Err(Trouble::new("--confirm was given more often than there are filters"));
         }
         let mut asked = Self { filters: Vec::new(), groups: Vec::new(), form, also };
-        for (index, Opened { name, artefact, .. }) in opened.into_iter().enumerate() {
+        for (index, Opened { name, filter, provenance }) in opened.into_iter().enumerate() {
             let refused = |error: &dyn std::fmt::Display| {
                 Trouble::new(format_args!("{name}: {}", escaped(&error.to_string())))
             };
-            let provenance = artefact.provenance;
-            let mut screen = Screen::new(artefact.filter);
+            let mut screen = Screen::new(filter);
             screen.answers(form.into()).map_err(|error| refused(&error))?;
             if let Some(min_count) = min_count
                 && provenance.min_count > min_count
@@ -174,7 +173,7 @@ impl Asked {
     }
 
     /// The keys of all candidates, for filters that hash as this one does.
-    fn make_keys(&self, screen: &Screen<AnyFilter>, batch: &Batch, answers: &mut Answers) {
+    fn make_keys(&self, screen: &Screen<Filter>, batch: &Batch, answers: &mut Answers) {
         answers.keys.clear();
         answers.owners.clear();
         let digest = match self.form {
@@ -196,7 +195,7 @@ impl Asked {
         }
     }
 
-    fn hash(&self, screen: &Screen<AnyFilter>, batch: &Batch, answers: &mut Answers) {
+    fn hash(&self, screen: &Screen<Filter>, batch: &Batch, answers: &mut Answers) {
         for (row, cut) in (0..).zip(&batch.cuts) {
             if cut.fault.is_some() {
                 continue;
@@ -278,24 +277,30 @@ impl From<Form> for PasswordForm {
 
 #[cfg(test)]
 mod tests {
-    use hapax::codec::{Artefact, Provenance};
+    use hapax::codec::Provenance;
     use hapax::prelude::*;
-    use hapax::{GrowingFilter, Seed};
 
     use super::*;
     use crate::check::lines::{Shape, Source};
 
     /// A filter of one password.
     fn filter(digest: PasswordDigest, password: &str) -> Opened {
+        filter_of(digest, &[password.as_bytes()])
+    }
+
+    fn filter_of(digest: PasswordDigest, passwords: &[&[u8]]) -> Opened {
         let mut filter = BloomFilter::builder()
             .capacity(10)
             .false_positive_rate(1e-6)
             .seed(Seed::uniform(Digest::from(digest)))
             .build()
             .unwrap();
-        let _ = filter.insert_hash(digest.key_of(password.as_bytes()).unwrap()).unwrap();
-        let artefact = Artefact { filter: filter.into(), provenance: Provenance::default() };
-        Opened { name: format!("{digest} of {password}"), artefact, file_len: 0 }
+        for password in passwords {
+            let _ = filter.insert_hash(digest.key_of(password).unwrap()).unwrap();
+        }
+        let first = String::from_utf8_lossy(passwords[0]);
+        let name = format!("{digest} of {first}");
+        Opened { name, filter: Box::new(filter), provenance: Provenance::default() }
     }
 
     fn asked(filters: Vec<Opened>, form: Form) -> Result<Asked, Trouble> {
@@ -338,11 +343,7 @@ mod tests {
         let found = answers(&asked(filters, Form::Plain).unwrap(), NOT_UTF8);
         assert_eq!(found, [unknown, by(0), unknown]);
 
-        let mut listing = filter(PasswordDigest::Sha1, "x");
-        let AnyFilter::Growing(GrowingFilter::Bloom(bloom)) = &mut listing.artefact.filter else {
-            panic!("not Bloom")
-        };
-        let _ = bloom.insert_hash(PasswordDigest::Sha1.key_of(b"ma\xf1ana").unwrap()).unwrap();
+        let listing = filter_of(PasswordDigest::Sha1, &[b"x", b"ma\xf1ana"]);
         let filters = vec![filter(PasswordDigest::Nt, "beta"), listing];
         let found = answers(&asked(filters, Form::Plain).unwrap(), NOT_UTF8);
         assert_eq!(found, [by(1), by(0), unknown]);
@@ -369,7 +370,7 @@ mod tests {
     #[test]
     fn the_rates_of_several_filters_add_up() {
         let (first, second) = (filter(PasswordDigest::Sha1, "a"), filter(PasswordDigest::Nt, "a"));
-        let rate = |opened: &Opened| opened.artefact.filter.false_positive_rate();
+        let rate = |opened: &Opened| opened.filter.false_positive_rate();
         let sum = rate(&first) + rate(&second);
         let found = asked(vec![first, second], Form::Plain).unwrap().false_positive_rate();
         // Rates of 1e-23: the digits would be lost in 1 - (1 - r).

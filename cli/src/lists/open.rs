@@ -21,6 +21,18 @@ pub(crate) enum Input {
     File(PathBuf),
 }
 
+impl Input {
+    /// Whether the same rows come when it is opened again: it is a file or a folder, and no pipe.
+    pub(crate) fn can_be_read_again(&self) -> bool {
+        match self {
+            Self::Stdin => false,
+            Self::File(path) => {
+                path.metadata().is_ok_and(|metadata| metadata.is_file() || metadata.is_dir())
+            }
+        }
+    }
+}
+
 impl From<PathBuf> for Input {
     fn from(path: PathBuf) -> Self {
         if path.as_os_str() == "-" { Self::Stdin } else { Self::File(path) }
@@ -120,6 +132,11 @@ impl OpenFile {
 }
 
 impl OpenList {
+    /// What it is called.
+    pub(crate) const fn name(&self) -> &Input {
+        &self.name
+    }
+
     /// Opens a file, or looks through a folder of ranges.
     ///
     /// # Errors

@@ -79,8 +79,8 @@ pub(crate) fn read_all(
                 progress(piece.bytes - reported);
                 reported = piece.bytes;
             }
-            let Piece { name, digest, batch, .. } = &piece;
-            taken = sink(Rows { name, digest: *digest, batch });
+            let Piece { name, digest, plain, batch, .. } = &piece;
+            taken = sink(Rows { name, digest: *digest, plain: *plain, batch });
             if taken.is_err() {
                 // The channel closes, and the reader stops.
                 break;
@@ -103,6 +103,8 @@ pub(crate) struct Rows<'a> {
     pub(crate) name: &'a Input,
     /// Which hash the keys are.
     pub(crate) digest: PasswordDigest,
+    /// Whether the rows were passwords.
+    pub(crate) plain: bool,
     /// The rows that count.
     pub(crate) batch: &'a Batch,
 }
@@ -111,6 +113,7 @@ pub(crate) struct Rows<'a> {
 struct Piece {
     name: Arc<Input>,
     digest: PasswordDigest,
+    plain: bool,
     batch: Batch,
     /// Bytes read from the disk so far, over all lists.
     bytes: u64,
@@ -248,6 +251,7 @@ impl Reader {
             let piece = Piece {
                 name: Arc::clone(name),
                 digest: rows.format().digest(),
+                plain: matches!(rows.format(), ListFormat::Plain(_)),
                 batch,
                 bytes: self.bytes.load(Ordering::Relaxed),
             };

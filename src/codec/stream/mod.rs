@@ -214,6 +214,25 @@ impl FuseWriter {
         Ok(())
     }
 
+    /// Closes the file to all but its owner, as [`Readers::Owner`](crate::codec::Readers::Owner) would
+    /// have: for when it turns out on the way that keys are secrets.
+    ///
+    /// # Errors
+    ///
+    /// [`StreamError::File`] if the system refuses.
+    pub fn restrict_to_owner(&mut self) -> Result<(), StreamError> {
+        self.sink.restrict()
+    }
+
+    /// Adds many keys, as [`push`](Self::push) does one after the other.
+    ///
+    /// # Errors
+    ///
+    /// As `push`, at the first key that is not taken.
+    pub fn push_all(&mut self, hashes: &[KeyHash]) -> Result<(), StreamError> {
+        hashes.iter().try_for_each(|&hash| self.push(hash))
+    }
+
     /// Writes the rest, makes the file durable and gives it its name. `rows_added`,
     /// `rows_duplicate` and `set_digest` of the provenance are filled in.
     ///

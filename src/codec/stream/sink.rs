@@ -63,6 +63,11 @@ impl Sink {
         })
     }
 
+    /// Closes the file to all but its owner.
+    pub(super) fn restrict(&self) -> Result<(), StreamError> {
+        Ok(self.draft.restrict()?)
+    }
+
     /// Empty memory for the keys of a shard.
     pub(super) fn spare(&mut self) -> Vec<KeyHash> {
         self.spare.pop().unwrap_or_else(|| Vec::with_capacity(SHARD_KEYS + 1))

@@ -113,15 +113,11 @@ fn attempts(shards: &Shards) -> Vec<u8> {
     shards.iter().map(|shard| shard.row.attempt).collect()
 }
 
-/// All sizes to 20,000: those near 11,500 and 12,340 are where the published layout fails. Every
-/// build asks for its keys; here it must also come soon.
-#[test]
-fn every_size_is_built_within_a_few_attempts() {
+/// Builds filters of these sizes. Every build asks for its keys; here it must also come soon.
+fn sweep(sizes: impl Iterator<Item = usize>) {
     let hashes = hashes(20_000);
     let mut needed = [0u32; 64];
-    for n in
-        (0..=2_000).chain(11_000..11_600).chain(12_250..12_400).chain((2_000..=20_000).step_by(37))
-    {
+    for n in sizes {
         let filter = fuse(&hashes[..n], 8);
         assert_eq!(filter.stats().len, n as u64);
         for attempt in attempts(filter.table()) {
@@ -130,6 +126,19 @@ fn every_size_is_built_within_a_few_attempts() {
     }
     let built: u32 = needed.iter().sum();
     assert!(needed[0] > built * 3 / 4 && needed[8..].iter().sum::<u32>() == 0, "{needed:?}");
+}
+
+/// Those near 11,500 and 12,340 are where the published layout fails.
+#[test]
+fn sizes_to_20_000_are_built_within_a_few_attempts() {
+    let hard = (11_100..11_600).chain(12_250..12_400);
+    sweep((0..1_500).chain(hard).chain((1_500..=20_000).step_by(41)));
+}
+
+#[test]
+#[ignore = "takes a minute"]
+fn every_size_to_20_000_is_built_within_a_few_attempts() {
+    sweep(0..=20_000);
 }
 
 #[test]

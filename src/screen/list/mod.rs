@@ -28,7 +28,7 @@
 //! | Latin-1, NUL, any bytes in a plain row | kept: a row is bytes, not text |
 //! | a carriage return inside a plain row | kept, and counted: the file may be one of lone `\r` |
 //! | rows beyond the limit (64 KiB) | an error, however long; they are never cut |
-//! | gzip, bzip2, zstd, by content | decompressed; a stream cut short is an error ([`Decompressed`]) |
+//! | gzip, bzip2, zstd, by content | decompressed; a stream cut short is an error (`Decompressed`, feature `compressed`) |
 //! | the files of range queries, in the folders of every known downloader | read in the order of their prefixes, their digits put together ([`RangeFolder`]) |
 //! | an entity tag in front of a range | skipped and counted |
 //! | a download that broke off, a range that is missing or cut short | shown by the rows of each prefix ([`Coverage`]) |
