@@ -11,6 +11,7 @@ mod convert;
 mod dedup;
 mod formats;
 mod lists;
+mod peers_faults;
 mod process;
 #[cfg(target_os = "linux")]
 mod prompt;

@@ -27,6 +27,8 @@ pub enum ConfirmFault {
     Shrunk,
     /// It is no list of hashes at all.
     Foreign(DetectError),
+    /// It is compressed, and cut short or damaged.
+    Damaged,
     /// It has no row.
     Empty,
     /// A row is malformed, or of another hash.
@@ -117,6 +119,9 @@ impl fmt::Display for ConfirmFault {
                  by renaming a new one over it",
             ),
             Self::Foreign(error) => error.fmt(f),
+            Self::Damaged => f.write_str(
+                "expected a whole compressed file, found it damaged or cut short: get it again",
+            ),
             Self::Empty => f.write_str("expected rows, found none: a list is needed to confirm"),
             Self::Row { offset, fault } => write!(f, "the row at byte {offset}: {fault}"),
             Self::NotSorted { offset } => write!(

@@ -355,24 +355,50 @@ fn digits(range: u32, upper_case: bool) -> [u8; PREFIX_DIGITS] {
 
 /// Reads a range file.
 fn read(path: &Path) -> Result<Vec<u8>, ConfirmFault> {
-    let mut file = File::open(path)?;
+    let file = File::open(path)?;
     let len = file.metadata()?.len();
+    decompressed(read_all(file, len)?)
+}
+
+/// Reads a range to its end, which is about so many bytes away.
+fn read_all(range: impl Read, len: u64) -> Result<Vec<u8>, ConfirmFault> {
     if len > MAX_LEN {
         return Err(ConfirmFault::TooLarge { limit: MAX_LEN });
     }
     // One read to the end that the file has, and one to see that it is the end.
     let mut bytes = Vec::with_capacity(len as usize + 1);
-    file.by_ref().take(MAX_LEN + 1).read_to_end(&mut bytes)?;
+    range.take(MAX_LEN + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_LEN {
         return Err(ConfirmFault::TooLarge { limit: MAX_LEN });
     }
-    inflated(bytes)
+    Ok(bytes)
 }
 
 /// The rows of a range file that may be compressed.
-fn inflated(bytes: Vec<u8>) -> Result<Vec<u8>, ConfirmFault> {
+fn decompressed(bytes: Vec<u8>) -> Result<Vec<u8>, ConfirmFault> {
     match ListFormat::detect(&bytes[..bytes.len().min(SNIFFED)], PasswordDigest::Sha1) {
-        Err(error @ DetectError::Compressed { .. }) => Err(ConfirmFault::Foreign(error)),
+        Err(error @ DetectError::Compressed { .. }) => decompress(&bytes, error),
         _ => Ok(bytes),
     }
+}
+
+#[cfg(feature = "compressed")]
+fn decompress(bytes: &[u8], error: DetectError) -> Result<Vec<u8>, ConfirmFault> {
+    use super::super::list::Decompressed;
+
+    let rows = Decompressed::new(bytes).map_err(|_| ConfirmFault::Damaged)?;
+    if rows.compression().is_none() {
+        return Err(ConfirmFault::Foreign(error));
+    }
+    // Digits and counts are packed into about half.
+    match read_all(rows, (2 * bytes.len() as u64).min(MAX_LEN)) {
+        // Nothing but the decoder can fail on bytes in memory.
+        Err(ConfirmFault::Read(_)) => Err(ConfirmFault::Damaged),
+        rows => rows,
+    }
+}
+
+#[cfg(not(feature = "compressed"))]
+const fn decompress(_: &[u8], error: DetectError) -> Result<Vec<u8>, ConfirmFault> {
+    Err(ConfirmFault::Foreign(error))
 }

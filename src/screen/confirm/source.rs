@@ -18,8 +18,10 @@ use crate::screen::PasswordDigest;
 /// a file of any size, or one range file of about 75 kB. Nothing is kept in memory, and any number
 /// of threads may ask at once.
 ///
-/// Whole lists only: what a part of a list does not hold may be in the rest. Range files must be
-/// plain text here.
+/// Whole lists only: what a part of a list does not hold may be in the rest. Range files may be
+/// compressed with gzip, bzip2 or zstd (feature `compressed`), which makes a look-up several times as
+/// slow; a single file must be plain text, since no place in the middle of a compressed one can be
+/// looked at.
 ///
 /// # Examples
 ///

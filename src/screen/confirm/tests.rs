@@ -406,13 +406,72 @@ fn range_files_may_be_unsorted_marked_tagged_and_end_in_a_newline() {
     }
 }
 
+/// As the downloaders that compress leave them: with lines of either end, and one of them with the
+/// entity tag in front.
+#[cfg(feature = "compressed")]
+#[test]
+fn range_files_may_be_compressed() {
+    use std::io::Write as _;
+
+    type Dress = fn(String) -> Vec<u8>;
+    let gzip: Dress = |text| {
+        let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        out.write_all(text.as_bytes()).unwrap();
+        out.finish().unwrap()
+    };
+    let bzip2: Dress = |text| {
+        let mut out = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+        out.write_all((text.replace("\r\n", "\n") + "\n").as_bytes()).unwrap();
+        out.finish().unwrap()
+    };
+    let zstd: Dress = |text| {
+        let mut out = zstd::Encoder::new(Vec::new(), 1).unwrap();
+        // Optional in this format, and written by that downloader.
+        out.include_checksum(true).unwrap();
+        out.write_all(format!("\"0x8DCE\"\n{text}").as_bytes()).unwrap();
+        out.finish().unwrap()
+    };
+    let names: [(fn(&str) -> String, Dress); 3] = [
+        (|range| format!("sha1/{}/{}/{range}.gz", &range[..2], &range[2..4]).to_lowercase(), gzip),
+        (|range| format!("{}/{}/{}/{range}.bz2", &range[..1], &range[1..2], &range[2..3]), bzip2),
+        (|range| format!("{}/{}", &range[..2], &range[2..]), zstd),
+    ];
+    for (name, dress) in names {
+        let folder = Folder::new();
+        for range in ["2AAAA", "55555", "AAAAA", "D5555", "00000", "FFFFF"] {
+            folder.file(&name(range), dress(served(Sha1)(range)));
+        }
+        let whole = dress(served(Sha1)(""));
+        folder.file(&name("12345"), &whole[..whole.len() * 2 / 3]);
+        let mut flipped = whole.clone();
+        flipped[whole.len() / 2] ^= 0x10;
+        folder.file(&name("23456"), flipped);
+        // A few bytes that become more than a range can have.
+        folder.file(&name("34567"), dress("\n".repeat(17 << 20)));
+        folder.file(&name("45678"), dress(String::new()));
+        let list = ConfirmList::open(folder.0.path(), Sha1).unwrap();
+        assert_finds_in_ranges(&list, Sha1);
+        assert_eq!(list.estimate_rows(), 2_000 << 20);
+        for (range, expected) in [
+            ("12345", ConfirmFault::Damaged),
+            ("23456", ConfirmFault::Damaged),
+            ("34567", ConfirmFault::TooLarge { limit: 16 << 20 }),
+            ("45678", ConfirmFault::Empty),
+        ] {
+            let digits = format!("{range}{}", "E".repeat(35));
+            let found = list.find(Sha1.key_from_hex(digits.as_bytes()).unwrap());
+            assert_eq!(found.map_err(|error| error.fault), Err(expected), "{}", name(range));
+        }
+    }
+}
+
 #[test]
 fn a_range_that_is_not_there_is_unknown() {
     let folder = Folder::new();
     ranges(&folder, str::to_owned, served(Sha1));
     folder.file("12345", "");
     folder.file("23456", "not a row");
-    folder.file("34567", b"\x1f\x8b\x08\0\0\0");
+    folder.file("34567", b"\xfd7zXZ\0\0\0\0\0");
     // The first half of a range.
     let rows = served(Sha1)("");
     folder.file("45678", rows.split_inclusive('\n').take(900).collect::<String>());

@@ -1,7 +1,7 @@
 //! Lists that are compressed, told by their first bytes: a name may lie.
 //!
 //! What is cut short or damaged is an error and not the end of the list: all three formats say where
-//! they end, and carry checksums. Several streams in one file (`cat a.gz b.gz`, parallel compressors)
+//! they end, and carry checksums (zstd only if its writer wanted one). Several streams in one file (`cat a.gz b.gz`, parallel compressors)
 //! are read to the end of the last one.
 
 use std::fmt;
