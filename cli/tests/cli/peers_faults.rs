@@ -71,14 +71,12 @@ fn damage_is_found_in_every_kind_of_filter() {
         let (filter, _) = build(&folder, &list, &["--kind", kind]);
         let good = fs::read(&filter).unwrap();
         let middle = good.len() / 2;
-        let damage: [(&str, &dyn Fn(&mut Vec<u8>)); 3] = [
-            ("4 KiB of zeros", &|bytes| bytes[middle..middle + 4_096].fill(0)),
-            ("a flipped bit", &|bytes| bytes[middle] ^= 1),
-            ("cut", &|bytes| bytes.truncate(middle)),
-        ];
-        for (what, damage) in damage {
-            let mut bytes = good.clone();
-            damage(&mut bytes);
+        let (mut zeroed, mut flipped) = (good.clone(), good.clone());
+        zeroed[middle..middle + 4_096].fill(0);
+        flipped[middle] ^= 1;
+        let cut = good[..middle].to_vec();
+        for (what, bytes) in [("4 KiB of zeros", zeroed), ("a flipped bit", flipped), ("cut", cut)]
+        {
             let bad = folder.file("bad.hapax", bytes);
             let ran = run(["verify", text(&bad)], "");
             assert_eq!((ran.status, &*ran.stdout), (Some(2), ""), "{kind}, {what}: {}", ran.stderr);
