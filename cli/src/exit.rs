@@ -75,7 +75,7 @@ pub(crate) const CHECK: Statuses = &[
 /// For `hapax verify`.
 pub(crate) const VERIFY: Statuses = &[
     ("0", "every promise holds"),
-    ("1", "a promise is broken: a row of the lists is missed"),
+    ("1", "a promise is broken: a row is missed, or the rate is too high"),
     ("2", "the filter is damaged, or it or a list cannot be read or asked"),
     SIGNALS,
 ];

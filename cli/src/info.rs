@@ -196,7 +196,7 @@ impl Info {
 }
 
 /// The rate when the filter holds as many keys as it was built for.
-fn promised_rate(filter: &AnyFilter) -> Option<f64> {
+pub(crate) fn promised_rate<S: AsRef<[u64]>>(filter: &AnyFilter<S>) -> Option<f64> {
     let stats = filter.stats();
     let (bits, keys) = (stats.bit_len as f64, stats.capacity as f64);
     match filter {

@@ -1,9 +1,11 @@
 //! `hapax verify`: does a filter hold what it promises?
 //!
-//! First every byte of the file is checked, and its counts against its bodies. Then, against a list, every row is asked for: none may
-//! be missed.
+//! First every byte of the file is checked, and its counts against its bodies. Then, against a list,
+//! every row is asked for: none may be missed. And strangers, if wanted: no more of them may be
+//! reported present than was promised.
 
 mod args;
+mod measure;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,8 +16,10 @@ use hapax::screen::PasswordDigest;
 use hapax::{AnyFilter, Digest, GrowingFilter, HashIdentity, Mapped, Membership};
 
 pub(crate) use self::args::VerifyArgs;
+use self::measure::Measured;
 use crate::build::grouped;
 use crate::exit::Exit;
+use crate::info::promised_rate;
 use crate::lists::{self, Input, OpenList, Reading};
 use crate::trouble::{Trouble, shown};
 
@@ -26,14 +30,18 @@ pub(crate) struct VerifyRequest {
     pub(crate) filter: PathBuf,
     /// How the lists are read. `digest` and `min_count` come from the filter.
     pub(crate) reading: Reading,
+    /// What chooses the strangers that the rate of false positives is measured with, if it is.
+    pub(crate) strangers: Option<u64>,
 }
 
 /// What was found. (What cannot be read at all is a [`Trouble`].)
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Verified {
     filter: PathBuf,
     /// Rows asked for; `None` if there was no list.
     pub(crate) against: Option<Against>,
+    /// What asking for strangers found, if it was wanted.
+    pub(crate) measured: Option<Measured>,
 }
 
 /// What asking for every row of the lists found.
@@ -52,16 +60,18 @@ pub(crate) struct Against {
 impl Verified {
     /// 0 if every promise holds, 1 if one is broken.
     pub(crate) fn exit(&self) -> Exit {
-        match &self.against {
-            Some(against) if against.missed > 0 => Exit::No,
-            _ => Exit::Yes,
-        }
+        let missed = self.against.as_ref().is_some_and(|against| against.missed > 0);
+        let kept = self.measured.is_none_or(|measured| measured.holds());
+        if missed || !kept { Exit::No } else { Exit::Yes }
     }
 }
 
 impl fmt::Display for Verified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: every checksum and count is right", shown(&self.filter))?;
+        if let Some(measured) = &self.measured {
+            write!(f, "\n  {measured}")?;
+        }
         let Some(against) = &self.against else { return Ok(()) };
         write!(f, "\n  checked {}, missed {}", grouped(against.checked), grouped(against.missed))?;
         if against.skipped > 0 {
@@ -90,12 +100,21 @@ pub(crate) fn run(
     progress: &dyn Fn(u64),
 ) -> Result<Verified, Trouble> {
     let path = &request.filter;
-    if lists.is_empty() {
+    if lists.is_empty() && request.strangers.is_none() {
         check_file(path)?;
-        return Ok(Verified { filter: path.clone(), against: None });
+        return Ok(Verified { filter: path.clone(), against: None, measured: None });
     }
     let artefact = Artefact::<AnyFilter<Mapped>>::open_path_checked(path, u64::MAX);
     let artefact = artefact.map_err(|error| Trouble::file(&error))?;
+    let measure = |seed| {
+        let filter = &artefact.filter;
+        let promised = promised_rate(filter).unwrap_or_else(|| filter.false_positive_rate());
+        Measured::new(filter, promised, seed).map_err(Trouble::new)
+    };
+    let measured = request.strangers.map(measure).transpose()?;
+    if lists.is_empty() {
+        return Ok(Verified { filter: path.clone(), against: None, measured });
+    }
     let reading = Reading {
         digest: Some(digest_of(path, &artefact.filter)?),
         min_count: artefact.provenance.min_count,
@@ -121,7 +140,7 @@ pub(crate) fn run(
             "no row of the lists could be asked for, so nothing was verified",
         ));
     }
-    Ok(Verified { filter: path.clone(), against: Some(against) })
+    Ok(Verified { filter: path.clone(), against: Some(against), measured })
 }
 
 /// Checks every byte of a file, and what it says of its bodies, whatever kind of artefact it holds.

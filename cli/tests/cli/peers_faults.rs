@@ -8,7 +8,7 @@
 //! | the same status whether found or not | `check::the_status_follows_the_answers` |
 //! | zeroed or flipped bytes lose members | [`damage_is_found_in_every_kind_of_filter`] |
 //! | `pass\0word` lists `pass` | `formats::passwords_are_bytes` |
-//! | measuring the rate of a small filter crashes | `verify::tests` of the tool |
+//! | measuring the rate of a small filter crashes | [`the_rate_of_filters_of_any_size_is_measured`] |
 //! | UTF-8 has another NT hash | [`passwords_beyond_ascii_have_the_nt_hash_that_windows_gives_them`] |
 //! | short, foreign and empty rows become members | `formats::rows_of_another_shape_stop_the_build_with_their_place` |
 //! | a byte order mark becomes a part of the hash | `formats::rows_are_read_however_they_are_written` |
@@ -32,7 +32,7 @@ use hapax::screen::digest::sha1_of;
 use crate::common::{Folder, Ran, numbered, run};
 
 /// Every kind of filter that a list can be made into.
-const KINDS: [&str; 3] = ["bloom", "counting", "cuckoo"];
+const KINDS: [&str; 5] = ["fuse", "bloom", "blocked", "counting", "cuckoo"];
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
@@ -71,14 +71,12 @@ fn damage_is_found_in_every_kind_of_filter() {
         let (filter, _) = build(&folder, &list, &["--kind", kind]);
         let good = fs::read(&filter).unwrap();
         let middle = good.len() / 2;
-        let damage: [(&str, &dyn Fn(&mut Vec<u8>)); 3] = [
-            ("4 KiB of zeros", &|bytes| bytes[middle..middle + 4_096].fill(0)),
-            ("a flipped bit", &|bytes| bytes[middle] ^= 1),
-            ("cut", &|bytes| bytes.truncate(middle)),
-        ];
-        for (what, damage) in damage {
-            let mut bytes = good.clone();
-            damage(&mut bytes);
+        let (mut zeroed, mut flipped) = (good.clone(), good.clone());
+        zeroed[middle..middle + 4_096].fill(0);
+        flipped[middle] ^= 1;
+        let cut = good[..middle].to_vec();
+        for (what, bytes) in [("4 KiB of zeros", zeroed), ("a flipped bit", flipped), ("cut", cut)]
+        {
             let bad = folder.file("bad.hapax", bytes);
             let ran = run(["verify", text(&bad)], "");
             assert_eq!((ran.status, &*ran.stdout), (Some(2), ""), "{kind}, {what}: {}", ran.stderr);
@@ -150,7 +148,7 @@ fn what_is_built_at_any_rate_can_be_verified_and_asked() {
     let folder = Folder::new();
     let list = folder.file("list.txt", numbered(1_000));
     for kind in KINDS {
-        for rate in ["1%", "2^-8", "1e-4", "2^-16", "2^-24"] {
+        for rate in ["1%", "2^-8", "1e-4", "2^-16", "2^-18"] {
             let (filter, _) =
                 build(&folder, &list, &["--kind", kind, "--false-positive-rate", rate]);
             assert_eq!(listed(&filter, "plain", numbered(1_000), &[]), 1_000, "{kind} {rate}");
@@ -158,6 +156,20 @@ fn what_is_built_at_any_rate_can_be_verified_and_asked() {
             assert_eq!(ran.status, Some(0), "{kind} {rate}: {}", ran.stderr);
             assert_eq!(info(&filter)["kind"], kind, "{rate}");
         }
+    }
+}
+
+#[test]
+fn the_rate_of_filters_of_any_size_is_measured() {
+    let folder = Folder::new();
+    let small = [1, 2, 3].map(|rows| ("fuse", rows));
+    for (kind, rows) in small.into_iter().chain(KINDS.map(|kind| (kind, 5_000))) {
+        let list = folder.file("list.txt", numbered(rows));
+        let rate = ["--kind", kind, "--false-positive-rate", "2^-8"];
+        let (filter, _) = build(&folder, &list, &rate);
+        let ran = run(["verify", text(&filter), "--measure-false-positive-rate"], "");
+        assert_eq!((ran.status, &*ran.stdout), (Some(0), ""), "{kind}, {rows}: {}", ran.stderr);
+        assert!(ran.stderr.contains(" 1,048,576 strangers: rate "), "{}", ran.stderr);
     }
 }
 
