@@ -87,7 +87,7 @@ pub(crate) fn definition() -> clap::Command {
 /// What the command line asks for.
 pub(crate) enum Request {
     /// Run this.
-    Run(Cli),
+    Run(Box<Cli>),
     /// Nothing; the answer (help, version) was printed.
     Answered(Exit),
 }
@@ -100,7 +100,7 @@ pub(crate) enum Request {
 /// must not be shown on a screen or end in a log.
 pub(crate) fn parse(args: &[OsString]) -> Result<Request, Trouble> {
     match Cli::try_parse_from(args) {
-        Ok(cli) => Ok(Request::Run(cli)),
+        Ok(cli) => Ok(Request::Run(Box::new(cli))),
         Err(error) => usage::answer(&error, args).map(Request::Answered),
     }
 }

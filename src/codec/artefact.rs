@@ -243,16 +243,18 @@ impl<F: Decode<Mapped>> Artefact<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open_path(path: impl AsRef<Path>) -> Result<Self, FileError> {
-        let path = path.as_ref();
-        let map = Arc::new(mapped(path)?);
+        Self::open_map(path.as_ref(), &Arc::new(mapped(path.as_ref())?))
+    }
+
+    fn open_map(path: &Path, map: &Arc<Mmap>) -> Result<Self, FileError> {
         // Keys are asked all over the file: what lies next to one is not read in advance.
         #[cfg(unix)]
         let _ = map.advise(memmap2::Advice::Random);
         let words = |body: Range<u64>| {
             let body = usize::try_from(body.start).ok()?..usize::try_from(body.end).ok()?;
-            Mapped::new(&map, body)
+            Mapped::new(map, body)
         };
-        let sections = reader::open_with(&map, words);
+        let sections = reader::open_with(map, words);
         sections.and_then(Self::assemble).map_err(|error| FileError::decode(path, error))
     }
 }
@@ -266,10 +268,13 @@ impl<F: Decode<Mapped>> Artefact<F> {
     /// As `open_path`, and as [`verify_path`].
     pub fn open_path_checked(path: impl AsRef<Path>, up_to: u64) -> Result<Self, FileError> {
         let path = path.as_ref();
-        let metadata = path.metadata().map_err(|error| FileError::io(path, error))?;
-        let artefact = Self::open_path(path)?;
-        if metadata.len() <= up_to {
-            verify_path(path)?;
+        // One map for both: the path may name another file meanwhile.
+        let map = Arc::new(mapped(path)?);
+        if map.len() as u64 <= up_to {
+            verify_map(path, &map)?;
+        }
+        let artefact = Self::open_map(path, &map)?;
+        if map.len() as u64 <= up_to {
             artefact.filter.check_body().map_err(|error| FileError::decode(path, error))?;
         }
         Ok(artefact)
@@ -327,11 +332,13 @@ pub fn verify(bytes: &[u8]) -> Result<(), DecodeError> {
 ///
 /// [`FileError::Io`] if it cannot be mapped, [`FileError::Decode`] naming the damaged part.
 pub fn verify_path(path: impl AsRef<Path>) -> Result<(), FileError> {
-    let path = path.as_ref();
-    let map = mapped(path)?;
+    verify_map(path.as_ref(), &mapped(path.as_ref())?)
+}
+
+fn verify_map(path: &Path, map: &Mmap) -> Result<(), FileError> {
     #[cfg(unix)]
     let _ = map.advise(memmap2::Advice::Sequential);
-    verify(&map).map_err(|error| FileError::decode(path, error))
+    verify(map).map_err(|error| FileError::decode(path, error))
 }
 
 /// Saving and loading without provenance, for programs that keep filters of their own.

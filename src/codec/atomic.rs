@@ -40,6 +40,9 @@ pub(super) struct Draft {
     temporary: NamedTempFile,
     /// Opened before anything is written, so that what can fail does so while the old file stands.
     folder: File,
+    /// What the file is opened to at the end. Until then it is its owner's alone.
+    #[cfg(unix)]
+    permissions: Option<std::fs::Permissions>,
 }
 
 impl Draft {
@@ -59,21 +62,28 @@ impl Draft {
         // Tells `remove_stale_temporaries` that somebody is at work. On a file system without locks
         // it fails, there as here, and stale files stay.
         let _ = temporary.as_file().try_lock();
-        if readers == Readers::Umask {
-            keep_permissions(&target, temporary.as_file()).map_err(at_path)?;
-        }
-        Ok(Self { path: path.to_owned(), target, existing, temporary, folder })
+        #[cfg(unix)]
+        let permissions = match readers {
+            Readers::Owner => None,
+            Readers::Umask => Some(close(&target, temporary.as_file()).map_err(at_path)?),
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            target,
+            existing,
+            temporary,
+            folder,
+            #[cfg(unix)]
+            permissions,
+        })
     }
 
     /// Closes the file to all but its owner.
-    pub(super) fn restrict(&self) -> Result<(), FileError> {
+    pub(super) fn restrict(&mut self) {
         #[cfg(unix)]
         {
-            use std::os::unix::fs::PermissionsExt;
-            let owner = std::fs::Permissions::from_mode(0o600);
-            self.temporary.as_file().set_permissions(owner).map_err(|error| self.error(error))?;
+            self.permissions = None;
         }
-        Ok(())
     }
 
     pub(super) fn file(&mut self) -> &mut File {
@@ -87,8 +97,14 @@ impl Draft {
 
     /// Makes the file durable and gives it its name.
     pub(super) fn publish(self) -> Result<(), FileError> {
-        let Self { path, target, existing, temporary, folder } = self;
+        #[cfg(unix)]
+        let permissions = self.permissions.clone();
+        let Self { path, target, existing, temporary, folder, .. } = self;
         let at_path = |error| FileError::io(&path, error);
+        #[cfg(unix)]
+        if let Some(permissions) = permissions {
+            temporary.as_file().set_permissions(permissions).map_err(at_path)?;
+        }
         temporary.as_file().sync_all().map_err(at_path)?;
         let persisted = match existing {
             Existing::Replace => temporary.persist(&target),
@@ -175,17 +191,16 @@ fn temporary_file(folder: &Path, readers: Readers) -> io::Result<NamedTempFile> 
     builder.tempfile_in(folder)
 }
 
-/// Gives the new file the permissions of the one it replaces, so that a file closed to others is
-/// not opened to them by the next save.
+/// Closes the new file to all but its owner while it is written, and says what it is to be opened to: as
+/// the one that it replaces, so that a file closed to others is not opened to them by the next save, or
+/// as any new file.
 #[cfg(unix)]
-fn keep_permissions(replaced: &Path, new: &File) -> io::Result<()> {
-    match std::fs::metadata(replaced) {
-        Ok(old) if old.is_file() => new.set_permissions(old.permissions()),
-        _ => Ok(()),
-    }
-}
-
-#[cfg(not(unix))]
-fn keep_permissions(_: &Path, _: &File) -> io::Result<()> {
-    Ok(())
+fn close(replaced: &Path, new: &File) -> io::Result<std::fs::Permissions> {
+    use std::os::unix::fs::PermissionsExt;
+    let of_any_new_file = new.metadata()?.permissions();
+    new.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+    Ok(match std::fs::metadata(replaced) {
+        Ok(old) if old.is_file() => old.permissions(),
+        _ => of_any_new_file,
+    })
 }

@@ -135,7 +135,11 @@ fn read_keys(
 ) -> Result<ReadLists, Trouble> {
     match request.top {
         None => lists::read_all(lists, request.reading, progress, |rows| {
-            take(rows.digest, rows.plain, rows.batch.hashes())
+            // All rows of a batch may be under the minimum count.
+            match rows.batch.hashes() {
+                [] => Ok(()),
+                hashes => take(rows.digest, rows.plain, hashes),
+            }
         }),
         Some(top) => read_top(top, request, lists, progress, take),
     }

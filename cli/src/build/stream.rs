@@ -98,7 +98,7 @@ fn attempt(
             // Whoever holds a filter of passwords can test guesses against it.
             if plain && !restricted {
                 restricted = true;
-                writer.restrict_to_owner()?;
+                writer.restrict_to_owner();
             }
             Ok(writer.push_all(hashes)?)
         })();

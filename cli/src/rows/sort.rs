@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
 use hapax::KeyHash;
@@ -40,7 +40,7 @@ pub(crate) struct Sorter {
     most: usize,
     folder: PathBuf,
     rows: Vec<Entry>,
-    runs: Vec<File>,
+    runs: Vec<Run>,
 }
 
 impl Sorter {
@@ -68,8 +68,9 @@ impl Sorter {
 
     /// Makes room: by twice as much memory while it is allowed, then by a run.
     fn grow(&mut self) -> Result<(), Trouble> {
-        let more = self.rows.len().clamp(MIN_ROWS, (self.most - self.rows.len()).max(MIN_ROWS));
-        if self.rows.len() < self.most && self.rows.try_reserve_exact(more).is_ok() {
+        let left = self.most.saturating_sub(self.rows.len());
+        let more = self.rows.len().max(MIN_ROWS).min(left);
+        if more > 0 && self.rows.try_reserve_exact(more).is_ok() {
             return Ok(());
         }
         if self.rows.is_empty() {
@@ -82,18 +83,16 @@ impl Sorter {
     fn spill(&mut self) -> Result<(), Trouble> {
         if self.runs.len() == MAX_RUNS {
             let runs = std::mem::take(&mut self.runs);
-            let mut merged = self.file()?;
-            let rows = Merge::new(self.order, runs).and_then(|mut merge| {
-                write_run(&mut merged, std::iter::from_fn(|| merge.next().transpose()))
+            let file = self.file()?;
+            let merged = Merge::new(self.order, runs).and_then(|mut merge| {
+                write_run(file, std::iter::from_fn(|| merge.next().transpose()))
             });
-            rows.map_err(|error| self.failed(&error))?;
-            self.runs.push(merged);
+            self.runs.push(merged.map_err(|error| self.failed(&error))?);
         }
         self.sort();
-        let mut run = self.file()?;
-        let written = write_run(&mut run, self.rows.drain(..).map(Ok));
-        written.map_err(|error| self.failed(&error))?;
-        self.runs.push(run);
+        let file = self.file()?;
+        let run = write_run(file, self.rows.drain(..).map(Ok));
+        self.runs.push(run.map_err(|error| self.failed(&error))?);
         Ok(())
     }
 
@@ -163,9 +162,17 @@ impl Iterator for Sorted {
     }
 }
 
-fn write_run(run: &mut File, rows: impl Iterator<Item = io::Result<Entry>>) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(RUN_BUFFER, run);
+/// Sorted rows in a file of their own.
+struct Run {
+    file: File,
+    rows: u64,
+}
+
+fn write_run(mut file: File, rows: impl Iterator<Item = io::Result<Entry>>) -> io::Result<Run> {
+    let mut out = BufWriter::with_capacity(RUN_BUFFER, &mut file);
+    let mut written = 0;
     for entry in rows {
+        written += 1;
         let entry = entry?;
         let mut record = [0; RECORD];
         record[..16].copy_from_slice(&entry.hash.to_bytes());
@@ -173,7 +180,9 @@ fn write_run(run: &mut File, rows: impl Iterator<Item = io::Result<Entry>>) -> i
         record[20..].copy_from_slice(&entry.count.to_le_bytes());
         out.write_all(&record)?;
     }
-    out.flush()
+    out.flush()?;
+    drop(out);
+    Ok(Run { file, rows: written })
 }
 
 /// Several runs as one.
@@ -184,17 +193,19 @@ struct Merge {
 struct Head {
     order: Order,
     entry: Entry,
+    /// Rows after this one.
+    left: u64,
     run: BufReader<File>,
 }
 
 impl Merge {
-    fn new(order: Order, runs: Vec<File>) -> io::Result<Self> {
+    fn new(order: Order, runs: Vec<Run>) -> io::Result<Self> {
         let mut heads = BinaryHeap::with_capacity(runs.len());
-        for mut run in runs {
-            run.seek(SeekFrom::Start(0))?;
-            let mut run = BufReader::with_capacity(RUN_BUFFER, run);
-            if let Some(entry) = read_record(&mut run)? {
-                heads.push(Head { order, entry, run });
+        for Run { mut file, rows } in runs {
+            file.seek(SeekFrom::Start(0))?;
+            let mut run = BufReader::with_capacity(RUN_BUFFER, file);
+            if let Some(left) = rows.checked_sub(1) {
+                heads.push(Head { order, entry: read_record(&mut run)?, left, run });
             }
         }
         Ok(Self { heads })
@@ -203,31 +214,31 @@ impl Merge {
     fn next(&mut self) -> io::Result<Option<Entry>> {
         let Some(mut head) = self.heads.peek_mut() else { return Ok(None) };
         let entry = head.entry;
-        match read_record(&mut head.run)? {
-            Some(next) => head.entry = next,
+        match head.left.checked_sub(1) {
+            Some(left) => {
+                head.entry = read_record(&mut head.run)?;
+                head.left = left;
+            }
             None => drop(PeekMut::pop(head)),
         }
         Ok(Some(entry))
     }
 }
 
-fn read_record(run: &mut BufReader<File>) -> io::Result<Option<Entry>> {
+/// Reads a record that was written; a run cut short is an error.
+fn read_record(run: &mut BufReader<File>) -> io::Result<Entry> {
     let mut record = [0; RECORD];
-    match run.read_exact(&mut record) {
-        // Runs are written whole, so what ends ends between two records.
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
-        read => read?,
-    }
+    run.read_exact(&mut record)?;
     let [hash @ .., _, _, _, _, _, _, _, _, _, _, _, _] = record;
     let mut tail = [0; 4];
     tail.copy_from_slice(&record[16..20]);
     let mut count = [0; 8];
     count.copy_from_slice(&record[20..]);
-    Ok(Some(Entry {
+    Ok(Entry {
         hash: KeyHash::from_uniform(&hash),
         tail: u32::from_le_bytes(tail),
         count: u64::from_le_bytes(count),
-    }))
+    })
 }
 
 /// The heap gives its greatest, and the first row in order is wanted.

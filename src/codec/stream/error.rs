@@ -28,6 +28,8 @@ pub enum StreamError {
         /// Keys taken before it, without those repeated.
         keys: u64,
     },
+    /// An error was returned before; what was written lacks keys, and is dropped.
+    Failed,
 }
 
 impl StreamError {
@@ -58,6 +60,9 @@ impl fmt::Display for StreamError {
                 "temporary file in {}: {source}; unsorted keys need 16 bytes each there: name \
                  another folder, or sort the list",
                 folder.display()
+            ),
+            Self::Failed => f.write_str(
+                "the filter is not whole, because an error came before: drop the writer and start again",
             ),
             Self::Disorder { keys } => write!(
                 f,

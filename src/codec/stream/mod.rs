@@ -135,10 +135,14 @@ pub struct FuseWriter {
     /// Keys that belong to closed shards, to say where in the input an error is.
     before: u64,
     runs: Option<Runs>,
-    /// Keys of a run: what is left of the memory while shards are built.
+    /// Keys of a run.
     run_keys: usize,
+    /// Keys that may be left in memory while shards are built.
+    rest_keys: usize,
     memory: u64,
     folder: PathBuf,
+    /// An error was returned: there are keys that will not be in the file.
+    failed: bool,
 }
 
 impl FuseWriter {
@@ -166,24 +170,28 @@ impl FuseWriter {
         let threads = builder.planned_threads().min(room as usize).max(1);
         let left = memory - OTHER_MEMORY - FILLING_BYTES;
         let left = left.saturating_sub(BUILDING_BYTES * threads as u64);
-        let run_keys = (left as usize / size_of::<KeyHash>()).max(SHARD_KEYS + 1);
+        let keys_in = |bytes: u64| (bytes as usize / size_of::<KeyHash>()).max(SHARD_KEYS + 1);
+        // No shard is built while runs are gathered.
+        let (rest_keys, run_keys) = (keys_in(left), keys_in(memory - OTHER_MEMORY));
         let draft = Draft::create(path.as_ref(), *save)?;
-        let (runs, full_at) = match order {
-            Order::Detected => (None, SHARD_KEYS + 1),
-            Order::Unsorted => (Some(Runs::new(folder)), run_keys),
+        let runs = match order {
+            Order::Detected => None,
+            Order::Unsorted => Some(Runs::new(folder)),
         };
         Ok(Self {
             sink: Sink::new(draft, builder, fingerprint_bits, threads)?,
             open: Vec::new(),
             in_order: true,
             last: None,
-            full_at,
+            full_at: SHARD_KEYS + 1,
             closed: None,
             before: 0,
             runs,
             run_keys,
+            rest_keys,
             memory: *memory,
             folder: folder.clone(),
+            failed: false,
         })
     }
 
@@ -199,6 +207,16 @@ impl FuseWriter {
     /// writer can only be dropped.
     #[inline]
     pub fn push(&mut self, hash: KeyHash) -> Result<(), StreamError> {
+        if self.failed {
+            return Err(StreamError::Failed);
+        }
+        let taken = self.take(hash);
+        self.failed = taken.is_err();
+        taken
+    }
+
+    #[inline]
+    fn take(&mut self, hash: KeyHash) -> Result<(), StreamError> {
         match self.last {
             Some(last) if hash == last => {
                 self.sink.report.duplicates += 1;
@@ -214,14 +232,11 @@ impl FuseWriter {
         Ok(())
     }
 
-    /// Closes the file to all but its owner, as [`Readers::Owner`](crate::codec::Readers::Owner) would
-    /// have: for when it turns out on the way that keys are secrets.
-    ///
-    /// # Errors
-    ///
-    /// [`StreamError::File`] if the system refuses.
-    pub fn restrict_to_owner(&mut self) -> Result<(), StreamError> {
-        self.sink.restrict()
+    /// Leaves the file to its owner alone, as [`Readers::Owner`](crate::codec::Readers::Owner) would
+    /// have: for when it turns out on the way that keys are secrets. (Until it is finished it is closed
+    /// to others in any case.)
+    pub fn restrict_to_owner(&mut self) {
+        self.sink.restrict();
     }
 
     /// Adds many keys, as [`push`](Self::push) does one after the other.
@@ -240,6 +255,9 @@ impl FuseWriter {
     ///
     /// As [`push`](Self::push).
     pub fn finish(mut self, provenance: Provenance) -> Result<FuseReport, StreamError> {
+        if self.failed {
+            return Err(StreamError::Failed);
+        }
         if let Some(runs) = self.runs.take() {
             let rest = std::mem::replace(&mut self.open, self.sink.spare());
             self.sort_rest(runs, rest)?;
@@ -272,15 +290,19 @@ impl FuseWriter {
 
     /// The shard may be full, or the memory for a run is.
     fn full(&mut self) -> Result<(), StreamError> {
+        if self.runs.is_none() && !self.in_order && self.closed.is_none() {
+            self.runs = Some(Runs::new(&self.folder));
+        }
         if let Some(runs) = &mut self.runs {
+            let keys = self.open.len();
+            let more = keys.min(self.run_keys.saturating_sub(keys));
+            // By twice as much, and with what there is if the machine has less than was allowed.
+            if more > 0 && self.open.try_reserve_exact(more).is_ok() {
+                self.full_at = keys + more;
+                return Ok(());
+            }
             self.sink.report.duplicates += runs.flush(&mut self.open)?;
             self.start_run();
-            return Ok(());
-        }
-        if !self.in_order && self.closed.is_none() {
-            self.full_at = self.run_keys;
-            self.open.reserve_exact(self.run_keys.saturating_sub(self.open.len()));
-            self.runs = Some(Runs::new(&self.folder));
             return Ok(());
         }
         self.sort();
@@ -314,7 +336,7 @@ impl FuseWriter {
     fn sort_rest(&mut self, mut runs: Runs, mut rest: Vec<KeyHash>) -> Result<(), StreamError> {
         self.full_at = SHARD_KEYS + 1;
         self.start_run();
-        if runs.is_empty() {
+        if runs.is_empty() && rest.len() <= self.rest_keys {
             self.sink.report.duplicates += runs::sort(&mut rest);
             return rest.into_iter().try_for_each(|hash| self.push(hash));
         }

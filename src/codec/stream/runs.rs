@@ -77,7 +77,7 @@ impl Runs {
         let Some(mut file) = self.file else { return Ok(()) };
         let failed = |error| StreamError::temporary(&self.folder, error);
         let buffer = memory as usize / self.ends.len().max(1) / KEY_LEN;
-        let buffer = buffer.clamp(1 << 10, 1 << 16) * KEY_LEN;
+        let buffer = buffer.clamp(1 << 8, 1 << 16) * KEY_LEN;
         let starts = [0].into_iter().chain(self.ends.iter().copied());
         let mut runs: Vec<Run> = starts
             .zip(&self.ends)

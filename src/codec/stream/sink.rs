@@ -64,8 +64,8 @@ impl Sink {
     }
 
     /// Closes the file to all but its owner.
-    pub(super) fn restrict(&self) -> Result<(), StreamError> {
-        Ok(self.draft.restrict()?)
+    pub(super) fn restrict(&mut self) {
+        self.draft.restrict();
     }
 
     /// Empty memory for the keys of a shard.
@@ -83,7 +83,10 @@ impl Sink {
 
     /// Writes the next shard; `false` if all are written.
     fn take(&mut self) -> Result<bool, StreamError> {
-        let Some(done) = self.workers.take() else { return Ok(false) };
+        let Some(done) = self.workers.take() else {
+            // A shard that was given and did not come back is a hole in the file.
+            return if self.workers.gave_all_back() { Ok(false) } else { Err(StreamError::Failed) };
+        };
         let Done { shard, report, memory } = done?;
         let bytes = word_bytes(&shard.words);
         self.draft.file().write_all(&bytes).map_err(|error| self.draft.error(error))?;

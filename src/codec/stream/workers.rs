@@ -94,7 +94,12 @@ impl Workers {
         Ok(())
     }
 
-    /// Waits for the next shard in order; `None` if none is in work.
+    /// Whether every shard that was given was taken back.
+    pub(super) const fn gave_all_back(&self) -> bool {
+        self.oldest == self.next
+    }
+
+    /// Waits for the next shard in order; `None` if none is in work, or no thread is left.
     pub(super) fn take(&mut self) -> Option<Result<Done, BuildError>> {
         loop {
             if let Some(done) = self.early.remove(&self.oldest) {
