@@ -413,6 +413,7 @@ fn range_files_may_be_unsorted_marked_tagged_and_end_in_a_newline() {
 fn range_files_may_be_compressed() {
     use std::io::Write as _;
 
+    type Name = fn(&str) -> String;
     type Dress = fn(String) -> Vec<u8>;
     let gzip: Dress = |text| {
         let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -431,7 +432,7 @@ fn range_files_may_be_compressed() {
         out.write_all(format!("\"0x8DCE\"\n{text}").as_bytes()).unwrap();
         out.finish().unwrap()
     };
-    let names: [(fn(&str) -> String, Dress); 3] = [
+    let names: [(Name, Dress); 3] = [
         (|range| format!("sha1/{}/{}/{range}.gz", &range[..2], &range[2..4]).to_lowercase(), gzip),
         (|range| format!("{}/{}/{}/{range}.bz2", &range[..1], &range[1..2], &range[2..3]), bzip2),
         (|range| format!("{}/{}", &range[..2], &range[2..]), zstd),
