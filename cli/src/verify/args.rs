@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::VerifyRequest;
 use crate::exit;
-use crate::lists::{FormatChoice, Input, Reading};
+use crate::lists::{FormatChoice, Input, Reading, ZeroCountChoice};
 
 /// Check a filter, byte by byte and against the list it was built from
 ///
@@ -27,6 +27,9 @@ pub(crate) struct VerifyArgs {
     /// Tolerate and count up to so many malformed rows
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip_bad: u64,
+    /// What to do with rows that have a count of 0: as when the filter was built
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
+    zero_count: ZeroCountChoice,
 }
 
 impl VerifyArgs {
@@ -39,7 +42,12 @@ impl VerifyArgs {
     pub(crate) fn request(&self) -> VerifyRequest {
         VerifyRequest {
             filter: self.filter.clone(),
-            reading: Reading { format: self.format, skip_bad: self.skip_bad, ..Reading::default() },
+            reading: Reading {
+                format: self.format,
+                skip_bad: self.skip_bad,
+                zero_count: self.zero_count.into(),
+                ..Reading::default()
+            },
         }
     }
 }
@@ -47,6 +55,7 @@ impl VerifyArgs {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use hapax::screen::list::ZeroCount;
 
     use super::*;
 
@@ -58,12 +67,14 @@ mod tests {
 
     #[test]
     fn every_option_reaches_the_request() {
-        let line = "verify f.hapax --against a --against - --format plain --skip-bad 2";
+        let line = "verify f.hapax --against a --against - --format plain --skip-bad 2 \
+                    --zero-count keep";
         let args = Line::try_parse_from(line.split(' ')).unwrap().args;
         assert_eq!(args.inputs(), [Input::File("a".into()), Input::Stdin]);
         let request = args.request();
         assert_eq!(request.filter, PathBuf::from("f.hapax"));
         assert_eq!((request.reading.format, request.reading.skip_bad), (FormatChoice::Plain, 2));
+        assert_eq!(request.reading.zero_count, ZeroCount::Keep);
         assert!(Line::try_parse_from(["verify"]).is_err());
     }
 }
