@@ -93,11 +93,11 @@ impl KeyHash {
     }
 }
 
-/// The first 32 bits: enough to tell keys apart in a report. The whole of an NT hash is as good as
-/// the password; [`to_bytes`](KeyHash::to_bytes) gives it to whoever asks for it.
+/// Nothing of the hash: even its first bits tell which of a list of guesses was right.
+/// [`to_bytes`](KeyHash::to_bytes) gives it to whoever asks for it.
 impl fmt::Debug for KeyHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "KeyHash({:08x}…)", self.hi >> 32)
+        f.write_str("KeyHash(..)")
     }
 }
 

@@ -13,7 +13,7 @@ use super::verdict::{Finding, PasswordForm, Verdict};
 use crate::any::AnyFilter;
 use crate::codec::{Artefact, DecodeError, FileError};
 use crate::hash::{Digest, HashIdentity, KeyHash};
-use crate::membership::{BatchError, Membership};
+use crate::membership::Membership;
 use crate::store::Mapped;
 
 /// Looks passwords up in a filter made from a list of compromised ones.
@@ -319,9 +319,13 @@ impl<F: Membership> Screen<F> {
         findings.clear();
         scratch.present.clear();
         scratch.present.resize(keys.len(), false);
-        let answered: Result<(), BatchError> =
-            self.filter.contains_batch(keys, &mut scratch.present);
-        debug_assert!(answered.is_ok(), "the slices have one length");
+        if self.filter.contains_batch(keys, &mut scratch.present).is_err() {
+            // A filter that does not take batches is asked for one key after the other: what it has
+            // not answered is not "no".
+            for (key, present) in keys.iter().zip(&mut scratch.present) {
+                *present = self.filter.contains_hash(*key);
+            }
+        }
         let present = scratch.present.iter();
         findings
             .extend(present.map(|&maybe| if maybe { Finding::Maybe } else { Finding::NotListed }));
@@ -342,6 +346,10 @@ impl<F: Membership> Screen<F> {
         scratch: &mut Scratch,
     ) -> Result<(), ConfirmError> {
         scratch.maybe.clear();
+        if scratch.maybe.capacity() < keys.len() {
+            // A vector that grows leaves its old content behind; one that is replaced is wiped.
+            scratch.maybe = Zeroizing::new(Vec::with_capacity(keys.len()));
+        }
         let maybe = keys.iter().zip(&scratch.present).filter(|(_, present)| **present);
         scratch.maybe.extend(maybe.map(|(key, _)| *key));
         scratch.confirmations.clear();

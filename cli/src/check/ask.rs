@@ -18,6 +18,7 @@ use super::answer::{Answer, By, Reason};
 use super::args::Form;
 use super::batch::Batch;
 use super::forms::{Also, FormBuffer};
+use super::wiped::make_room;
 use crate::filters::{Filter, Opened};
 use crate::trouble::{Trouble, escaped};
 
@@ -44,7 +45,7 @@ pub(super) struct Answers {
     /// What [`Reason::Told`] refers to.
     pub(super) told: Vec<ScreenError>,
     /// What was refuted, by the number of the filter.
-    pub(super) refuted: Vec<(u16, KeyHash)>,
+    pub(super) refuted: Zeroizing<Vec<(u16, KeyHash)>>,
     keys: Zeroizing<Vec<KeyHash>>,
     owners: Vec<Owner>,
     findings: Vec<Finding>,
@@ -175,6 +176,7 @@ impl Asked {
     /// The keys of all candidates, for filters that hash as this one does.
     fn make_keys(&self, screen: &Screen<Filter>, batch: &Batch, answers: &mut Answers) {
         answers.keys.clear();
+        make_room(&mut answers.keys, batch.cuts.len() * self.forms());
         answers.owners.clear();
         let digest = match self.form {
             Form::Plain => return self.hash(screen, batch, answers),
@@ -234,6 +236,8 @@ impl Asked {
         let screen = &self.filters[usize::from(filter)].screen;
         let Answers { rows, told, refuted, keys, owners, findings, scratch, .. } = answers;
         if screen.find_batch(keys, findings, scratch).is_ok() {
+            let new = findings.iter().filter(|finding| **finding == Finding::Refuted).count();
+            make_room(refuted, new);
             for ((finding, owner), key) in findings.iter().zip(owners).zip(keys.iter()) {
                 if *finding == Finding::NotListed {
                     continue;
@@ -251,6 +255,7 @@ impl Asked {
             let answer = match screen.find_key(*key) {
                 Ok(finding) => {
                     if finding == Finding::Refuted {
+                        make_room(refuted, 1);
                         refuted.push((filter, *key));
                     }
                     Answer::new(finding, By { filter, form: owner.form })

@@ -54,6 +54,10 @@ pub(super) enum Fault {
     NoColumn,
     /// The record's label goes over several lines, or is very long.
     Label,
+    /// The record's candidate goes over several lines: it may be a row that holds others.
+    Lines,
+    /// The input ends inside of quotation marks: what follows the first of them was not cut.
+    OpenQuote,
     /// The account has no hash.
     NoHash,
     /// The row is not `user:hash`, nor a row of a dump.
@@ -70,6 +74,14 @@ impl fmt::Display for Fault {
             Self::Label => f.write_str(
                 "the label goes over several lines, or is longer than 256 bytes: a quotation mark \
                  may be missing before it",
+            ),
+            Self::Lines => f.write_str(
+                "the candidate goes over several lines: a quotation mark may be missing after it, \
+                 and the rows in it were not checked",
+            ),
+            Self::OpenQuote => f.write_str(
+                "a quotation mark is opened here and not closed before the end of the input: the \
+                 rows after it were not checked",
             ),
             Self::NoHash => f.write_str("the account has no hash"),
             Self::NoAccount => {

@@ -68,12 +68,14 @@ struct Record {
     line: u64,
     begun: bool,
     too_long: bool,
+    /// The input ended inside of its quotation marks.
+    open: bool,
 }
 
 impl Record {
     fn begin(&mut self, line: u64) {
         (self.len, self.columns, self.line) = (0, 0, line);
-        (self.begun, self.too_long) = (true, false);
+        (self.begun, self.too_long, self.open) = (true, false, false);
     }
 
     fn column(&self, number: usize) -> Option<&[u8]> {
@@ -102,6 +104,7 @@ impl<R: Read> CsvReader<R> {
                 line: 1,
                 begun: false,
                 too_long: false,
+                open: false,
             },
             line: 1,
             start_of_input: true,
@@ -182,6 +185,9 @@ impl<R: Read> CsvReader<R> {
             }
             let record = &mut self.record;
             let input = &self.buffer[self.unread.clone()];
+            if self.ended && input.is_empty() {
+                record.open = is_in_quotes(&self.parser);
+            }
             let (result, read, written, columns) = self.parser.read_record(
                 input,
                 &mut record.bytes[record.len..],
@@ -192,6 +198,8 @@ impl<R: Read> CsvReader<R> {
             record.len += written;
             record.columns += columns;
             match result {
+                // Asked again without input, the parser ends the record.
+                ReadRecordResult::InputEmpty if self.ended && read > 0 => {}
                 ReadRecordResult::InputEmpty => return false,
                 ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {
                     // The rest of it is read over what there is.
@@ -222,6 +230,9 @@ impl<R: Read> CsvReader<R> {
     }
 
     fn find_columns(&self, name: &str) -> Result<(usize, Option<usize>), Trouble> {
+        if self.record.open && self.columns.have_header() {
+            return Err(Trouble::new(format_args!("{name}: the header: {}", Fault::OpenQuote)));
+        }
         let candidate = self.find_column(&self.columns.candidate, "--column", name)?;
         let label = self.columns.label.as_ref();
         let label = label.map(|label| self.find_column(label, "--label", name)).transpose()?;
@@ -258,6 +269,9 @@ impl<R: Read> CsvReader<R> {
         if record.too_long {
             return Cut::faulty(record.line, Fault::TooLong);
         }
+        if record.open {
+            return Cut::faulty(record.line, Fault::OpenQuote);
+        }
         let label = label.map(|label| record.column(label));
         let (candidate, label) = match (record.column(candidate), label) {
             (None, _) | (_, Some(None)) => return Cut::faulty(record.line, Fault::NoColumn),
@@ -266,6 +280,9 @@ impl<R: Read> CsvReader<R> {
         if candidate.len() > MAX_ROW_LEN {
             return Cut::faulty(record.line, Fault::TooLong);
         }
+        if has_line_end(candidate) {
+            return Cut::faulty(record.line, Fault::Lines);
+        }
         let mut copy = |field: &[u8]| {
             let start = batch.len;
             batch.len += field.len();
@@ -273,11 +290,23 @@ impl<R: Read> CsvReader<R> {
             start..batch.len
         };
         let cut = Cut::new(record.line, copy(candidate));
-        if label.len() > MAX_LABEL_LEN || memchr::memchr2(b'\n', b'\r', label).is_some() {
+        if label.len() > MAX_LABEL_LEN || has_line_end(label) {
             return cut.with_fault(Fault::Label);
         }
         cut.with_label(copy(label))
     }
+}
+
+fn has_line_end(field: &[u8]) -> bool {
+    memchr::memchr2(b'\n', b'\r', field).is_some()
+}
+
+/// Whether a record is at a place where a line end is a part of it. The parser does not say, and shows
+/// it when it is given one.
+fn is_in_quotes(parser: &Reader) -> bool {
+    let (mut bytes, mut ends) = ([0; 8], [0; 8]);
+    let (result, _, written, _) = parser.clone().read_record(b"\n", &mut bytes, &mut ends);
+    result == ReadRecordResult::InputEmpty && written > 0
 }
 
 #[cfg(test)]
@@ -332,9 +361,8 @@ mod tests {
 
     #[test]
     fn columns_are_found_by_name_and_by_number() {
-        let text = "user,password,id\r\nalice,\"a,\"\"b\",1\r\n\r\nbob,\"two\nlines\",2\neve, x ,3";
-        let expected =
-            [row(2, "alice", "a,\"b"), row(4, "bob", "two\nlines"), row(6, "eve", " x ")];
+        let text = "user,password,id\r\nalice,\"a,\"\"b\",1\r\n\r\nbob,b,\"two\nlines\"\neve, x ,3";
+        let expected = [row(2, "alice", "a,\"b"), row(4, "bob", "b"), row(6, "eve", " x ")];
         for text in [text.to_owned(), format!("\u{feff}{text}\r\n\r\n")] {
             for piece in [1, 2, 3, 7, 1_000] {
                 let found = records(text.as_bytes(), piece, "password", Some("user")).unwrap();
@@ -346,6 +374,59 @@ mod tests {
         }
         let found = records(text.as_bytes(), 5, "password", None).unwrap();
         assert_eq!(found[0], row(2, "", "a,\"b"));
+    }
+
+    #[test]
+    fn a_quotation_mark_that_is_not_closed_swallows_no_row_in_silence() {
+        let lines = (2, Err(Fault::Lines));
+        let open = (2, Err(Fault::OpenQuote));
+        for (rest, expected) in [
+            // Never closed, in the column and beside it, with and without a line end.
+            ("\"secret,1\nb,2\nc,3\n", vec![open.clone()]),
+            ("\"secret,1\nb,2\nc,3", vec![open.clone()]),
+            ("x,\"1\nb,2\nc,3\n", vec![open.clone()]),
+            ("\"", vec![open.clone()]),
+            ("\"a\"\"", vec![open]),
+            // Closed by the next one that is opened.
+            ("\"secret,1\nb,2\n\"c,3\nd,4\n", vec![lines.clone(), row(4, "", "d")]),
+            ("\"a\rb\",1\nd,4\n", vec![lines, row(3, "", "d")]),
+            // Closed by the end.
+            ("\"a\"", vec![row(2, "", "a")]),
+            ("a\",1", vec![row(2, "", "a\"")]),
+            ("a,\"\"", vec![row(2, "", "a")]),
+        ] {
+            for piece in [1, 3, 1_000] {
+                let text = format!("password,id\n{rest}");
+                let found = records(text.as_bytes(), piece, "password", None).unwrap();
+                let cut =
+                    |found: &[Found]| found.iter().map(|(_, row)| row.clone()).collect::<Vec<_>>();
+                assert_eq!(cut(&found), cut(&expected), "{rest:?} by {piece}");
+                let found = records(rest.as_bytes(), piece, "1", None).unwrap();
+                assert_eq!(cut(&found), cut(&expected), "{rest:?} by {piece}");
+            }
+        }
+        assert!(records(b"password,\"id\nsecret,1\n", 100, "password", None).is_err());
+    }
+
+    #[test]
+    fn what_begins_like_a_mark_is_a_record() {
+        for input in [&b"\xc3\xaf"[..], b"\xef", b"\xef\xbb", BYTE_ORDER_MARK, b"\xef\xbb\xbfa"] {
+            for piece in [1, 2, 100] {
+                let columns =
+                    Columns { candidate: Column::Number(0), label: None, delimiter: b',' };
+                let mut reader = CsvReader::new(Trickle(input, piece), columns);
+                let (mut found, mut batch) = (Vec::new(), Batch::new());
+                while {
+                    batch.clear();
+                    reader.fill(&mut batch, "test").unwrap()
+                } {
+                    found.extend(batch.cuts.iter().map(|cut| batch.candidate(cut).to_vec()));
+                }
+                let rest = input.strip_prefix(BYTE_ORDER_MARK).unwrap_or(input);
+                assert_eq!(found.len(), usize::from(!rest.is_empty()), "{input:?} by {piece}");
+                assert_eq!(found.concat(), rest, "{input:?} by {piece}");
+            }
+        }
     }
 
     #[test]

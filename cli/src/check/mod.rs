@@ -21,6 +21,7 @@ mod prompt;
 mod record;
 mod report;
 mod tally;
+mod wiped;
 mod workers;
 
 use std::io::{self, IsTerminal};

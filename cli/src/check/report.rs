@@ -90,7 +90,7 @@ impl<'a> Report<'a> {
         answers: &Answers,
         progress: &Progress,
     ) -> Result<(), Trouble> {
-        for (filter, key) in &answers.refuted {
+        for (filter, key) in answers.refuted.iter() {
             self.tally.refuted(*filter, *key);
         }
         for (cut, answer) in batch.cuts.iter().zip(&answers.rows) {

@@ -1,11 +1,12 @@
 //! What was counted, and what it says of the answers as a whole.
 
-use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use hapax::KeyHash;
+use zeroize::Zeroizing;
 
 use super::answer::Answer;
+use super::wiped::make_room;
 
 /// So many different refuted keys are told apart; more are not needed to be sure.
 const MAX_REFUTED: usize = 1 << 16;
@@ -26,7 +27,34 @@ pub(super) struct Tally {
     pub(super) blank: u64,
     pub(super) failed_sources: u64,
     /// Different keys refuted, for each filter.
-    distinct_refuted: Vec<HashSet<KeyHash>>,
+    distinct_refuted: Vec<Distinct>,
+}
+
+/// Keys, some of them perhaps more than once: in a vector, since a set cannot be wiped.
+#[derive(Clone, Debug, Default)]
+struct Distinct {
+    keys: Zeroizing<Vec<KeyHash>>,
+}
+
+impl Distinct {
+    /// Takes a key. Beyond twice as many as are told apart, sorts them and keeps so many.
+    fn take(&mut self, key: KeyHash) {
+        if self.keys.len() >= 2 * MAX_REFUTED {
+            self.keys.sort_unstable();
+            self.keys.dedup();
+            self.keys.truncate(MAX_REFUTED);
+        }
+        make_room(&mut self.keys, 1);
+        self.keys.push(key);
+    }
+
+    /// How many different ones there are.
+    fn count(&self) -> usize {
+        let mut keys = self.keys.clone();
+        keys.sort_unstable();
+        keys.dedup();
+        keys.len().min(MAX_REFUTED)
+    }
 }
 
 impl Tally {
@@ -45,12 +73,9 @@ impl Tally {
     pub(super) fn refuted(&mut self, filter: u16, key: KeyHash) {
         let filter = usize::from(filter);
         if self.distinct_refuted.len() <= filter {
-            self.distinct_refuted.resize_with(filter + 1, HashSet::new);
+            self.distinct_refuted.resize_with(filter + 1, Distinct::default);
         }
-        let keys = &mut self.distinct_refuted[filter];
-        if keys.len() < MAX_REFUTED {
-            keys.insert(key);
-        }
+        self.distinct_refuted[filter].take(key);
     }
 
     pub(super) const fn listed(&self) -> u64 {
@@ -80,8 +105,8 @@ impl Tally {
     ) -> impl Iterator<Item = (u16, usize)> + 'a {
         let strangers = (self.not_listed() * forms as u64) as f64;
         (0..).zip(&self.distinct_refuted).zip(rates).filter_map(move |((filter, keys), rate)| {
-            (ln_at_least(keys.len() as f64, strangers * rate) < LN_DOUBT)
-                .then_some((filter, keys.len()))
+            let count = keys.count();
+            (ln_at_least(count as f64, strangers * rate) < LN_DOUBT).then_some((filter, count))
         })
     }
 

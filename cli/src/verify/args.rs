@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::VerifyRequest;
 use crate::exit;
-use crate::lists::{FormatChoice, Input, Reading};
+use crate::lists::{FormatChoice, Input, Reading, ZeroCountChoice};
 
 /// Check a filter, byte by byte and against the list it was built from
 ///
@@ -35,6 +35,9 @@ pub(crate) struct VerifyArgs {
     /// What chooses the strangers
     #[arg(long, value_name = "N", default_value_t = 0, requires = "measure_false_positive_rate")]
     seed: u64,
+    /// What to do with rows that have a count of 0: as when the filter was built
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
+    zero_count: ZeroCountChoice,
 }
 
 impl VerifyArgs {
@@ -47,8 +50,13 @@ impl VerifyArgs {
     pub(crate) fn request(&self) -> VerifyRequest {
         VerifyRequest {
             filter: self.filter.clone(),
-            reading: Reading { format: self.format, skip_bad: self.skip_bad, ..Reading::default() },
             strangers: self.measure_false_positive_rate.then_some(self.seed),
+            reading: Reading {
+                format: self.format,
+                skip_bad: self.skip_bad,
+                zero_count: self.zero_count.into(),
+                ..Reading::default()
+            },
         }
     }
 }
@@ -56,6 +64,7 @@ impl VerifyArgs {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use hapax::screen::list::ZeroCount;
 
     use super::*;
 
@@ -67,7 +76,8 @@ mod tests {
 
     #[test]
     fn every_option_reaches_the_request() {
-        let line = "verify f.hapax --against a --against - --format plain --skip-bad 2";
+        let line = "verify f.hapax --against a --against - --format plain --skip-bad 2 \
+                    --zero-count keep";
         let args = Line::try_parse_from(line.split(' ')).unwrap().args;
         assert_eq!(args.inputs(), [Input::File("a".into()), Input::Stdin]);
         let request = args.request();
@@ -80,5 +90,7 @@ mod tests {
         for line in ["verify", "verify f.hapax --seed 7"] {
             assert!(Line::try_parse_from(line.split(' ')).is_err(), "{line}");
         }
+        assert_eq!(request.reading.zero_count, ZeroCount::Keep);
+        assert!(Line::try_parse_from(["verify"]).is_err());
     }
 }

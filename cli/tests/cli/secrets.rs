@@ -5,7 +5,15 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use hapax::screen::digest::{nt_of, sha1_of};
+
 use crate::common::{CANARY, Folder, Ran, check, run};
+
+/// The digits of the canary's hashes.
+fn hashes() -> [String; 2] {
+    let hex = upper_hex;
+    [hex(&sha1_of(CANARY.as_bytes())), hex(&nt_of(CANARY.as_bytes()).unwrap())]
+}
 
 #[track_caller]
 fn assert_silent(ran: &Ran, what: &str) {
@@ -14,6 +22,14 @@ fn assert_silent(ran: &Ran, what: &str) {
         for part in CANARY.as_bytes().windows(5) {
             let found = text.as_bytes().windows(5).any(|window| window == part);
             assert!(!found, "{what}: {ran:?}");
+        }
+        // Nor of its hashes: what would tell it from other guesses.
+        let upper = text.to_uppercase();
+        for hash in hashes() {
+            for part in hash.as_bytes().windows(5) {
+                let found = upper.as_bytes().windows(5).any(|window| window == part);
+                assert!(!found, "{what}: a part of a hash: {ran:?}");
+            }
         }
     }
 }
@@ -29,6 +45,11 @@ fn assert_untouched(folder: &Folder, but: &[&Path]) {
         let found = bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes());
         assert!(!found, "{} holds the canary", path.display());
     }
+}
+
+/// As lists have hashes.
+fn upper_hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02X}"))
 }
 
 #[test]
@@ -117,6 +138,47 @@ fn no_option_repeats_a_candidate() {
     }
     assert_eq!(statuses.into_iter().collect::<Vec<_>>(), [Some(0), Some(1), Some(2)]);
     assert_untouched(&folder, &[]);
+}
+
+/// Where a list cannot tell of a candidate, the place in the list is as good as its hash.
+#[test]
+fn a_list_that_cannot_tell_does_not_say_where() {
+    let folder = Folder::new();
+    let filter = folder.sha1("f.hapax", &[CANARY.as_bytes()]);
+    let [sha1, _] = hashes();
+    let hex = |i: u32| {
+        let sha1 = sha1_of(i.to_string().as_bytes());
+        upper_hex(&sha1)
+    };
+    // A folder without the range, and one in which it is damaged.
+    let ranges = folder.path().join("ranges");
+    std::fs::create_dir(&ranges).unwrap();
+    let rows: String = (0..1_900).map(|i| hex(i)[5..].to_owned() + ":2\r\n").collect();
+    for range in ["2AAAA", "55555", "AAAAA", "D5555"] {
+        folder.file(&format!("ranges/{range}.txt"), &rows);
+    }
+    let refused = |list: &Path, why: &str| {
+        for output in [&[][..], &["--json"], &["-v"]] {
+            let args = ["-i", "plain", "--confirm", list.to_str().unwrap()];
+            let ran = check(&[&args, output].concat(), &[&filter], CANARY);
+            assert_eq!(ran.status, Some(2), "{ran:?}");
+            let told = [&*ran.stdout, &*ran.stderr].concat();
+            assert!(told.contains(why) && !told.contains("at byte"), "{ran:?}");
+            assert_silent(&ran, why);
+        }
+    };
+    refused(&ranges, "cannot be read");
+    folder.file(&format!("ranges/{}.txt", &sha1[..5]), format!("{rows}damaged\r\n"));
+    refused(&ranges, "hexadecimal digits");
+    // A file that is damaged, or lacks rows, only near the hash.
+    let mut rows: Vec<String> = (0..20_000).map(hex).collect();
+    rows.sort();
+    let at = rows.partition_point(|row| *row < sha1);
+    let mut gap = rows.clone();
+    gap.drain(at - 150..at + 150);
+    refused(&folder.file("gap.txt", gap.join("\n")), "rows are missing");
+    rows[at - 40..at + 40].fill("damaged".into());
+    refused(&folder.file("rows.txt", rows.join("\n")), "hexadecimal digits");
 }
 
 #[test]

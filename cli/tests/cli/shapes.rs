@@ -19,13 +19,13 @@ fn answer(ran: &Ran) -> (Option<i32>, &str) {
 #[test]
 fn columns_of_csv_are_candidates_and_labels() {
     let folder = Folder::new();
-    let filter = folder.sha1("f.hapax", &[b"alpha", b"a,b", b"two\nlines", b" space "]);
-    let text = "user,password\r\nann,alpha\r\nbob,\"a,b\"\r\ncid,\"two\nlines\"\r\n\
+    let filter = folder.sha1("f.hapax", &[b"alpha", b"a,b", b"two words", b" space "]);
+    let text = "user,password\r\nann,alpha\r\nbob,\"a,b\"\r\ncid,\"two words\"\r\n\
                 dan,\" space \"\r\neve,unlisted\r\n\"f\u{1b}[2Jox\",alpha\r\n";
     let named = ["-i", "plain", "--csv", "--column", "password"];
     let ran = check(&named, &[&filter], text);
     let lines =
-        "stdin:2: listed\nstdin:3: listed\nstdin:4: listed\nstdin:6: listed\nstdin:8: listed\n";
+        "stdin:2: listed\nstdin:3: listed\nstdin:4: listed\nstdin:5: listed\nstdin:7: listed\n";
     assert_eq!(answer(&ran), (Some(0), lines));
     let labelled = [&named[..], &["--label", "user"]].concat();
     let ran = check(&labelled, &[&filter], text);
@@ -55,6 +55,20 @@ fn records_that_are_not_whole_have_no_answer() {
     let ran = check(&args, &[&filter], "a,alpha\n\"b,secret1\nc\",secret2\nd,alpha\n");
     assert_eq!(answer(&ran), (Some(2), "a: listed\nd: listed\n"));
     assert!(!ran.stderr.contains("secret"), "{}", ran.stderr);
+    for (swallowing, why) in [
+        (
+            "a,alpha\nb,\"secret1\nc,secret2\nd,alpha\n",
+            "stdin:2: unknown: a quotation mark is opened",
+        ),
+        (
+            "a,alpha\nb,\"secret1\nc,\"secret2\n",
+            "stdin:2: unknown: the candidate goes over several",
+        ),
+    ] {
+        let ran = check(&args, &[&filter], swallowing);
+        assert_eq!(answer(&ran), (Some(2), "a: listed\n"), "{}", ran.stderr);
+        assert!(ran.stderr.contains(why) && !ran.stderr.contains("secret"), "{}", ran.stderr);
+    }
     for args in [
         &["-i", "plain", "--csv", "--column", "2", "--label", "2"][..],
         &["-i", "plain", "--csv", "--column", "none"],

@@ -184,7 +184,7 @@ fn key_hash_of_uniform_bytes_is_big_endian_and_sorts_like_them() {
     assert_eq!(hash.hi(), 0x0001_0203_0405_0607);
     assert_eq!(hash.lo(), 0x0809_0a0b_0c0d_0e0f);
     assert_eq!(hash.to_bytes(), bytes);
-    assert_eq!(format!("{hash:?}"), "KeyHash(00010203…)");
+    assert_eq!(format!("{hash:?}"), "KeyHash(..)");
 
     let mut list: Vec<[u8; 16]> =
         (0..1_000u32).map(|i| Seed::default().hash(&i).unwrap().to_bytes()).collect();

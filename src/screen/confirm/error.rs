@@ -1,4 +1,6 @@
-//! Why a list could not be asked. No error carries content of a row.
+//! Why a list could not be asked. No error carries content of a row, and none that follows from a hash
+//! asked for says where in the list it was looked for: in a sorted list, a place is as good as the
+//! first digits of the hash.
 
 use std::fmt;
 use std::io;
@@ -33,23 +35,22 @@ pub enum ConfirmFault {
     Empty,
     /// A row is malformed, or of another hash.
     Row {
-        /// Where the row starts, in bytes.
-        offset: u64,
+        /// Where the row starts, in bytes; `None` if it was met when a hash was looked up.
+        offset: Option<u64>,
         /// What is wrong with it.
         fault: RowFault,
     },
     /// Rows are not sorted by hash.
     NotSorted {
-        /// A row whose hash is less than that of a row before it.
-        offset: u64,
+        /// A row whose hash is less than that of a row before it; `None` if it was met when a hash was
+        /// looked up.
+        offset: Option<u64>,
     },
     /// Rows must be missing: two neighbours are too far apart.
-    Gap {
-        /// Where rows should be.
-        offset: u64,
-        /// How many times the mean distance lies between them.
-        times: u64,
-    },
+    Gap,
+    /// This is wrong with the file of the range in which a hash was looked up. Its name would be the
+    /// first digits of the hash.
+    Range(Box<Self>),
     /// A folder has no file named after a range of hashes.
     NoRanges,
     /// A range file is longer than any can be.
@@ -85,6 +86,17 @@ pub enum ConfirmFault {
 pub struct ReadFault {
     kind: io::ErrorKind,
     code: Option<i32>,
+}
+
+impl ConfirmFault {
+    /// The same fault without its place, which tells what was looked for.
+    pub(super) fn without_place(self) -> Self {
+        match self {
+            Self::Row { fault, .. } => Self::Row { offset: None, fault },
+            Self::NotSorted { .. } => Self::NotSorted { offset: None },
+            fault => fault,
+        }
+    }
 }
 
 impl From<io::Error> for ConfirmFault {
@@ -123,17 +135,30 @@ impl fmt::Display for ConfirmFault {
                 "expected a whole compressed file, found it damaged or cut short: get it again",
             ),
             Self::Empty => f.write_str("expected rows, found none: a list is needed to confirm"),
-            Self::Row { offset, fault } => write!(f, "the row at byte {offset}: {fault}"),
-            Self::NotSorted { offset } => write!(
+            Self::Row { offset: Some(offset), fault } => {
+                write!(f, "the row at byte {offset}: {fault}")
+            }
+            Self::Row { offset: None, fault } => write!(f, "a row near the hash: {fault}"),
+            Self::NotSorted { offset } => {
+                f.write_str("expected rows sorted by hash, found ")?;
+                match offset {
+                    Some(offset) => write!(f, "the row at byte {offset} out of order")?,
+                    None => f.write_str("rows near the hash out of order")?,
+                }
+                f.write_str(
+                    ": sort the list by hash; one that is sorted by count cannot be searched",
+                )
+            }
+            Self::Gap => write!(
                 f,
-                "expected rows sorted by hash, found the row at byte {offset} out of order: sort \
-                 the list by hash; one that is sorted by count cannot be searched"
+                "rows are missing around the hash: its two neighbours are more than {} times as far \
+                 apart as rows are on average, which does not happen by chance: the list is only a \
+                 part; get it again",
+                super::rows::MAX_DISTANCES
             ),
-            Self::Gap { offset, times } => write!(
+            Self::Range(fault) => write!(
                 f,
-                "rows are missing at byte {offset}: the two neighbours of the hash are {times} \
-                 times as far apart as rows are on average, which does not happen by chance: the \
-                 list is only a part; get it again"
+                "the range file of the hash (not named: it is called after the first digits): {fault}"
             ),
             Self::NoRanges => f.write_str(
                 "expected a folder of range files, named after the first 5 digits of their hashes \

@@ -38,7 +38,8 @@ const NESTS: [&[&[usize]]; 5] = [
 ];
 
 /// What follows them.
-const SUFFIXES: [&str; 8] = ["", ".txt", ".gz", ".txt.gz", ".bz2", ".txt.bz2", ".zst", ".txt.zst"];
+const SUFFIXES: [&str; 10] =
+    ["", ".txt", ".gz", ".txt.gz", ".bz2", ".txt.bz2", ".zst", ".txt.zst", ".zstd", ".txt.zstd"];
 
 /// A folder of range files, all laid out alike.
 pub(super) struct RangeFolder {
@@ -97,7 +98,8 @@ impl RangeFolder {
         let failed = |fault| ConfirmError { path: path.clone(), fault };
         let bytes = read(&path).map_err(failed)?;
         let mut rows = 0;
-        let counted = each_row(&bytes, range, self.digest, |_, _| rows += 1);
+        let counted =
+            each_row(&bytes, range, self.digest, |_, count| rows += u64::from(count != PADDING));
         counted.and(if rows == 0 { Err(ConfirmFault::Empty) } else { Ok(rows) }).map_err(failed)
     }
 }
@@ -139,15 +141,22 @@ pub(super) struct Cursor<'a> {
 
 impl Cursor<'_> {
     /// The row of this hash: its count, or `None` if there is no such row.
-    pub(super) fn find(&mut self, hash: KeyHash) -> Result<Option<Seen>, ConfirmError> {
+    ///
+    /// # Errors
+    ///
+    /// [`ConfirmFault::Range`], which does not say which range it was.
+    pub(super) fn find(&mut self, hash: KeyHash) -> Result<Option<Seen>, ConfirmFault> {
+        self.look_up(hash).map_err(|fault| ConfirmFault::Range(Box::new(fault.without_place())))
+    }
+
+    fn look_up(&mut self, hash: KeyHash) -> Result<Option<Seen>, ConfirmFault> {
         let range = (hash.hi() >> (64 - 4 * PREFIX_DIGITS)) as u32;
-        let failed = |fault| ConfirmError { path: self.ranges.path(range), fault };
         if self.range != Some(range) {
             self.range = None;
-            self.bytes = read(&self.ranges.path(range)).map_err(failed)?;
+            self.bytes = read(&self.ranges.path(range))?;
             self.range = Some(range);
         }
-        look_up(&self.bytes, range, self.ranges, hash).map_err(failed)
+        look_up(&self.bytes, range, self.ranges, hash)
     }
 }
 
@@ -165,16 +174,20 @@ fn look_up(
         near = Near::new(range);
         find_any(bytes, ranges.digest, range, hash, &mut near)?
     };
-    if near.rows == 0 {
-        return Err(ConfirmFault::Empty);
-    }
     if found.is_none() {
-        refuse_gap(Some(near.below), Some(near.above), ranges.rows, bytes.len() as u64)?;
+        if near.rows == 0 {
+            return Err(ConfirmFault::Empty);
+        }
+        refuse_gap(Some(near.below), Some(near.above), ranges.rows)?;
     }
     Ok(found)
 }
 
-/// What is around a hash in its range.
+/// The count of rows that may be made up, to hide how long a range is. They prove nothing of the rows
+/// around them.
+const PADDING: Option<u64> = Some(0);
+
+/// What is around a hash in its range, padding left out.
 struct Near {
     below: u64,
     above: u64,
@@ -199,10 +212,13 @@ fn find_any(
 ) -> Result<Option<Seen>, ConfirmFault> {
     let mut found: Option<Seen> = None;
     each_row(bytes, range, digest, |row, count| {
-        near.rows += 1;
+        near.rows += u64::from(count != PADDING);
         match row.cmp(&hash) {
-            // A hash may have several rows; the largest count is the one.
+            // A hash may have several rows; the largest count is the one. What is asked for is in
+            // the list even if its count is 0.
             Ordering::Equal => found = found.max(Some(Seen(count))),
+            // Padding is no neighbour.
+            _ if count == PADDING => {}
             Ordering::Less => near.below = near.below.max(row.hi()),
             Ordering::Greater => near.above = near.above.min(row.hi()),
         }
@@ -215,7 +231,7 @@ fn find_any(
 ///
 /// That every byte before a colon is a digit follows from counts over the whole file, which cost
 /// less than looking at each: there are as many colons as rows that have one where it belongs, and
-/// as many carriage returns as rows that end in one.
+/// as many carriage returns and newlines as rows that end in them.
 fn find_plain(
     bytes: &[u8],
     digest: PasswordDigest,
@@ -235,7 +251,7 @@ fn find_plain(
     }
     let wanted = u64::from_be_bytes(text);
     let (mut below, mut above) = (0, u64::MAX);
-    let (mut colons, mut returns) = (0, 0);
+    let (mut rows, mut colons, mut returns, mut newlines) = (0, 0, 0, 0);
     let mut found: Option<Seen> = None;
     let mut start = 0;
     while start < bytes.len() {
@@ -246,8 +262,13 @@ fn find_plain(
         }
         // Counts are short: looking at each digit is less than a search costs.
         let mut len = digits + 1;
-        while rest.get(len).is_some_and(u8::is_ascii_digit) {
+        let mut padding = true;
+        while let Some(digit @ b'0'..=b'9') = rest.get(len) {
+            padding &= *digit == b'0';
             len += 1;
+        }
+        if len == digits + 1 {
+            return None;
         }
         let end_len = match rest.get(len..) {
             Some([]) => 0,
@@ -259,10 +280,13 @@ fn find_plain(
         start += len + end_len;
         colons += 1;
         returns += usize::from(end_len == 2);
+        newlines += usize::from(end_len > 0);
+        rows += u64::from(!padding);
         let head = u64::from_be_bytes(*head) | u64::from_be_bytes([0x20; 8]);
         match head.cmp(&wanted) {
-            Ordering::Less => below = below.max(head),
-            Ordering::Greater => above = above.min(head),
+            Ordering::Less if !padding => below = below.max(head),
+            Ordering::Greater if !padding => above = above.min(head),
+            Ordering::Less | Ordering::Greater => {}
             Ordering::Equal => {
                 // All digits, and the count, of one row in 4,000 million.
                 match find_any(row, digest, range, hash, near) {
@@ -273,10 +297,10 @@ fn find_plain(
         }
     }
     let count = |byte| memchr::memchr_iter(byte, bytes).count();
-    if count(b':') != colons || count(b'\r') != returns {
+    if count(b':') != colons || count(b'\r') != returns || count(b'\n') != newlines {
         return None;
     }
-    near.rows += colons as u64;
+    near.rows = rows;
     if below > 0 {
         near.below = near.below.max(hi_of(range, below));
     }
@@ -325,7 +349,7 @@ fn each_row(
         if row.is_empty() || (number == 0 && is_entity_tag(row)) {
             continue;
         }
-        let bad = |fault| ConfirmFault::Row { offset, fault };
+        let bad = |fault| ConfirmFault::Row { offset: Some(offset), fault };
         let end = PREFIX_DIGITS + row.len();
         let Some(rest) = line.get_mut(PREFIX_DIGITS..end) else {
             return Err(bad(RowFault::TooLong { limit: MAX_LINE_LEN }));
@@ -376,29 +400,25 @@ fn read_all(range: impl Read, len: u64) -> Result<Vec<u8>, ConfirmFault> {
 
 /// The rows of a range file that may be compressed.
 fn decompressed(bytes: Vec<u8>) -> Result<Vec<u8>, ConfirmFault> {
+    #[cfg(feature = "compressed")]
+    if super::super::list::Compression::detect(&bytes).is_some() {
+        return decompress(&bytes);
+    }
     match ListFormat::detect(&bytes[..bytes.len().min(SNIFFED)], PasswordDigest::Sha1) {
-        Err(error @ DetectError::Compressed { .. }) => decompress(&bytes, error),
+        Err(error @ DetectError::Compressed { .. }) => Err(ConfirmFault::Foreign(error)),
         _ => Ok(bytes),
     }
 }
 
 #[cfg(feature = "compressed")]
-fn decompress(bytes: &[u8], error: DetectError) -> Result<Vec<u8>, ConfirmFault> {
+fn decompress(bytes: &[u8]) -> Result<Vec<u8>, ConfirmFault> {
     use super::super::list::Decompressed;
 
     let rows = Decompressed::new(bytes).map_err(|_| ConfirmFault::Damaged)?;
-    if rows.compression().is_none() {
-        return Err(ConfirmFault::Foreign(error));
-    }
     // Digits and counts are packed into about half.
     match read_all(rows, (2 * bytes.len() as u64).min(MAX_LEN)) {
         // Nothing but the decoder can fail on bytes in memory.
         Err(ConfirmFault::Read(_)) => Err(ConfirmFault::Damaged),
         rows => rows,
     }
-}
-
-#[cfg(not(feature = "compressed"))]
-const fn decompress(_: &[u8], error: DetectError) -> Result<Vec<u8>, ConfirmFault> {
-    Err(ConfirmFault::Foreign(error))
 }

@@ -8,7 +8,7 @@ use crate::hash::KeyHash;
 pub(super) const MAX_LINE_LEN: usize = 256;
 
 /// Neighbours that are so many mean distances apart do not occur by chance: e⁻⁶⁴ a row.
-const MAX_DISTANCES: f64 = 64.0;
+pub(super) const MAX_DISTANCES: f64 = 64.0;
 
 /// A row of a list.
 #[derive(Clone, Copy)]
@@ -21,8 +21,7 @@ pub(super) struct Entry {
     pub(super) end: u64,
 }
 
-/// Reads the rows of `bytes`, whole ones only, which start at `offset` of a file. Blank rows and
-/// padding (a count of 0) are none.
+/// Reads the rows of `bytes`, whole ones only, which start at `offset` of a file. Blank ones are none.
 ///
 /// # Errors
 ///
@@ -39,7 +38,7 @@ pub(super) fn entries(
         let len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
         let end = (start + len + 1).min(bytes.len());
         let at = offset + start as u64;
-        let bad = |fault| ConfirmFault::Row { offset: at, fault };
+        let bad = |fault| ConfirmFault::Row { offset: Some(at), fault };
         if len > MAX_LINE_LEN {
             return Err(bad(RowFault::TooLong { limit: MAX_LINE_LEN }));
         }
@@ -61,12 +60,10 @@ pub(super) fn refuse_gap(
     below: Option<u64>,
     above: Option<u64>,
     rows: f64,
-    offset: u64,
 ) -> Result<(), ConfirmFault> {
     let gap = above.unwrap_or(u64::MAX).saturating_sub(below.unwrap_or(0));
-    let times = gap as f64 / 2f64.powi(64) * rows;
-    if times > MAX_DISTANCES {
-        return Err(ConfirmFault::Gap { offset, times: times as u64 });
+    if gap as f64 / 2f64.powi(64) * rows > MAX_DISTANCES {
+        return Err(ConfirmFault::Gap);
     }
     Ok(())
 }

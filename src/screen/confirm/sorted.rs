@@ -36,7 +36,8 @@ pub(super) struct SortedFile {
 
 impl SortedFile {
     /// Takes a file and looks at the beginning, the end, and some places between.
-    pub(super) fn open(file: File, len: u64, digest: PasswordDigest) -> Result<Self, ConfirmFault> {
+    pub(super) fn open(file: File, digest: PasswordDigest) -> Result<Self, ConfirmFault> {
+        let len = file.metadata()?.len();
         let format = ListFormat::Hashes(digest);
         let mut list = Self { file: Positioned::new(file), len, format, rows: 0.0 };
         let mut head = vec![0; BLOCK.min(usize::try_from(len).unwrap_or(BLOCK))];
@@ -61,7 +62,7 @@ impl SortedFile {
             cursor.load(start, end)?;
             if let Some((first, of_last)) = cursor.ends() {
                 if last.is_some_and(|last| first.hash < last) {
-                    return Err(ConfirmFault::NotSorted { offset: first.start });
+                    return Err(ConfirmFault::NotSorted { offset: Some(first.start) });
                 }
                 last = Some(of_last.hash);
                 rows += cursor.entries.len();
@@ -141,16 +142,16 @@ impl<'a> Cursor<'a> {
                 // Nothing but blank rows.
                 if block >= MAX_BLANK {
                     let fault = RowFault::NoHash { expected: self.list.format.digest() };
-                    return Err(ConfirmFault::Row { offset: start, fault });
+                    return Err(ConfirmFault::Row { offset: Some(start), fault });
                 }
                 block *= 2;
                 continue;
             };
             if self.low.hash.is_some_and(|low| first.hash < low) {
-                return Err(ConfirmFault::NotSorted { offset: first.start });
+                return Err(ConfirmFault::NotSorted { offset: Some(first.start) });
             }
             if high.hash.is_some_and(|high| last.hash > high) {
-                return Err(ConfirmFault::NotSorted { offset: high.offset });
+                return Err(ConfirmFault::NotSorted { offset: Some(high.offset) });
             }
             if hash < first.hash {
                 high = Edge { offset: first.start, hash: Some(first.hash) };
@@ -163,7 +164,7 @@ impl<'a> Cursor<'a> {
                 break;
             }
         }
-        self.absent(self.low.hash, high.hash, high.offset)
+        self.absent(self.low.hash, high.hash)
     }
 
     /// Where to look, in bytes from `low`.
@@ -186,7 +187,7 @@ impl<'a> Cursor<'a> {
         if above.hash != hash {
             // The first row is less than the hash, so there is one before.
             let below = at.checked_sub(1).map(|at| self.entries[at].hash);
-            return self.absent(below, Some(above.hash), above.start);
+            return self.absent(below, Some(above.hash));
         }
         // A hash may have several rows, and some of them may lie beyond the block.
         if self.may_go_on_beyond(hash) {
@@ -195,7 +196,7 @@ impl<'a> Cursor<'a> {
             self.load(start, end)?;
             if self.may_go_on_beyond(hash) {
                 // As many rows of one hash as fill half a block: no list is like that.
-                return Err(ConfirmFault::NotSorted { offset: above.start });
+                return Err(ConfirmFault::NotSorted { offset: Some(above.start) });
             }
         }
         let rows = self.entries.iter().filter(|entry| entry.hash == hash);
@@ -215,10 +216,9 @@ impl<'a> Cursor<'a> {
         &self,
         below: Option<KeyHash>,
         above: Option<KeyHash>,
-        offset: u64,
     ) -> Result<Option<Seen>, ConfirmFault> {
         let (below, above) = (below.map(KeyHash::hi), above.map(KeyHash::hi));
-        refuse_gap(below, above, self.list.rows, offset).map(|()| None)
+        refuse_gap(below, above, self.list.rows).map(|()| None)
     }
 
     fn ends(&self) -> Option<(Entry, Entry)> {
@@ -249,14 +249,14 @@ impl<'a> Cursor<'a> {
         for (offset, cut) in [(from, head), (from + tail as u64, len - tail)] {
             if cut > MAX_LINE_LEN + 1 {
                 let fault = RowFault::TooLong { limit: MAX_LINE_LEN };
-                return Err(ConfirmFault::Row { offset, fault });
+                return Err(ConfirmFault::Row { offset: Some(offset), fault });
             }
         }
         let mut last: Option<KeyHash> = None;
         let found = &mut self.entries;
         entries(&self.buffer[head..tail], from + head as u64, self.list.format, |entry| {
             if last.is_some_and(|last| entry.hash < last) {
-                return Err(ConfirmFault::NotSorted { offset: entry.start });
+                return Err(ConfirmFault::NotSorted { offset: Some(entry.start) });
             }
             last = Some(entry.hash);
             found.push(entry);

@@ -88,12 +88,12 @@ impl ConfirmList {
         let path = path.as_ref();
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let failed = |fault| ConfirmError { path: path.clone(), fault };
-        let metadata = path.metadata().map_err(|error| failed(error.into()))?;
-        let source = if metadata.is_dir() {
+        let source = if path.is_dir() {
             Source::Folder(RangeFolder::open(&path, digest)?)
         } else {
+            // The length is that of the open file: another may be renamed over it at any time.
             let file = File::open(&path).map_err(|error| failed(error.into()))?;
-            Source::File(SortedFile::open(file, metadata.len(), digest).map_err(failed)?)
+            Source::File(SortedFile::open(file, digest).map_err(failed)?)
         };
         Ok(Self { path, digest, source, min_count: 0 })
     }
@@ -192,14 +192,18 @@ impl Cursor<'_> {
     fn find(&mut self, hash: KeyHash) -> Result<Confirmation, ConfirmError> {
         let failed = |fault| self.list.refused(fault);
         let found = match &mut self.place {
-            Place::File(cursor) => cursor.find(hash).map_err(failed)?,
-            Place::Folder(cursor) => cursor.find(hash)?,
+            Place::File(cursor) => cursor.find(hash),
+            Place::Folder(cursor) => cursor.find(hash),
         };
+        let found = found.map_err(|fault| failed(fault.without_place()))?;
         let min_count = self.list.min_count;
         match found {
             None => Ok(Confirmation::NotListed),
             Some(Seen(None)) if min_count > 1 => Err(failed(ConfirmFault::NoCount { min_count })),
-            Some(Seen(Some(count))) if count < min_count => Ok(Confirmation::Rare { count }),
+            // A count of 0 is taken too where all are.
+            Some(Seen(Some(count))) if min_count > 1 && count < min_count => {
+                Ok(Confirmation::Rare { count })
+            }
             Some(Seen(count)) => Ok(Confirmation::Listed { count }),
         }
     }

@@ -162,7 +162,7 @@ fn rows_without_counts_and_counts_of_any_shape_are_read() {
 }
 
 #[test]
-fn padding_is_no_row_and_several_rows_of_a_hash_are_one() {
+fn several_rows_of_a_hash_are_one_and_a_count_of_zero_is_listed() {
     let folder = Folder::new();
     let mut rows = Vec::new();
     for (number, hex) in sorted(0..3_000) {
@@ -171,7 +171,7 @@ fn padding_is_no_row_and_several_rows_of_a_hash_are_one() {
             rows.push(format!("{hex}:{}\n", count(number) + 5));
         }
         if number % 7 == 0 {
-            rows.push(format!("{}:0\n", sha1_hex(number)));
+            rows.push(format!("{hex}:0\n"));
         }
     }
     let list = open(&folder.file("list.txt", rows.concat())).unwrap();
@@ -179,9 +179,20 @@ fn padding_is_no_row_and_several_rows_of_a_hash_are_one() {
         let count = Some(count(number) + if number % 3 == 0 { 5 } else { 0 });
         assert_eq!(list.find(key(number)), Ok(Confirmation::Listed { count }), "{number}");
     }
-    let padding: String =
+    let zeros: String =
         sorted(0..10).iter().map(|(_, hex)| format!("{hex}:0\n")).collect::<Vec<_>>().concat();
-    assert_eq!(open(&folder.file("list.txt", padding)).unwrap_err(), ConfirmFault::Empty);
+    let mut list = open(&folder.file("list.txt", zeros)).unwrap();
+    for (min_count, expected) in [
+        (0, Confirmation::Listed { count: Some(0) }),
+        (1, Confirmation::Listed { count: Some(0) }),
+        (2, Confirmation::Rare { count: 0 }),
+    ] {
+        list = list.with_min_count(min_count);
+        for number in 0..10 {
+            assert_eq!(list.find(key(number)), Ok(expected));
+        }
+        assert_eq!(list.find(key(10)), Ok(Confirmation::NotListed));
+    }
 }
 
 #[test]
@@ -216,8 +227,7 @@ fn lists_that_are_not_sorted_are_refused() {
         match list.find(key(number)) {
             Ok(Confirmation::Listed { .. }) => found += 1,
             Err(ConfirmError {
-                fault: ConfirmFault::NotSorted { .. } | ConfirmFault::Gap { .. },
-                ..
+                fault: ConfirmFault::NotSorted { .. } | ConfirmFault::Gap, ..
             }) => refused += 1,
             other => panic!("{other:?}"),
         }
@@ -235,7 +245,7 @@ fn rows_of_the_other_hash_and_damaged_rows_are_refused() {
         .concat();
     let path = folder.file("nt.txt", &nt);
     let other = RowFault::OtherDigest { expected: Sha1, found: Nt };
-    assert_eq!(open(&path).unwrap_err(), ConfirmFault::Row { offset: 0, fault: other });
+    assert_eq!(open(&path).unwrap_err(), ConfirmFault::Row { offset: Some(0), fault: other });
     let list = ConfirmList::open(&path, Nt).unwrap();
     let hash = Nt.key_from_hex(&nt.as_bytes()[..32]).unwrap();
     assert_eq!(list.find(hash), Ok(Confirmation::Listed { count: Some(1) }));
@@ -276,7 +286,7 @@ fn a_part_of_a_list_answers_only_where_it_has_rows() {
         for (number, _) in &rows {
             match list.find(key(*number)) {
                 Ok(Confirmation::Listed { .. }) => found += 1,
-                Err(ConfirmError { fault: ConfirmFault::Gap { .. }, .. }) => gaps += 1,
+                Err(ConfirmError { fault: ConfirmFault::Gap, .. }) => gaps += 1,
                 other => panic!("{name}: {other:?}"),
             }
         }
@@ -292,7 +302,7 @@ fn what_is_no_list_is_refused() {
     assert_eq!(open(b"\n\r\n\n"), ConfirmFault::Empty);
     let gzip = ConfirmFault::Foreign(DetectError::Compressed { format: "gzip" });
     assert_eq!(open(b"\x1f\x8b\x08\0\0\0"), gzip);
-    assert!(matches!(open(b"password\nletmein\n"), ConfirmFault::Row { offset: 0, .. }));
+    assert!(matches!(open(b"password\nletmein\n"), ConfirmFault::Row { offset: Some(0), .. }));
     assert!(matches!(open(&vec![b'A'; 1 << 20]), ConfirmFault::Row { .. }));
     assert!(matches!(open(&vec![b'\n'; 8 << 20]), ConfirmFault::Empty));
     let mut zeroed = text(0..20_000, "\n").into_bytes();
@@ -345,6 +355,7 @@ fn assert_finds_in_ranges(list: &ConfirmList, digest: PasswordDigest) {
             let digits = format!("{range}{}", suffix(row, digest));
             let expected = match row {
                 0..2_000 => Confirmation::Listed { count: Some(count(row)) },
+                9_999 => Confirmation::Listed { count: Some(0) },
                 _ => Confirmation::NotListed,
             };
             let hash = digest.key_from_hex(digits.as_bytes()).unwrap();
@@ -432,10 +443,19 @@ fn range_files_may_be_compressed() {
         out.write_all(format!("\"0x8DCE\"\n{text}").as_bytes()).unwrap();
         out.finish().unwrap()
     };
-    let names: [(Name, Dress); 3] = [
+    // Something for other programs in front.
+    let framed: Dress = |text| {
+        let note = b"\x50\x2a\x4d\x18\x04\0\0\0note".to_vec();
+        let mut out = zstd::Encoder::new(note, 1).unwrap();
+        out.include_checksum(true).unwrap();
+        out.write_all(text.as_bytes()).unwrap();
+        out.finish().unwrap()
+    };
+    let names: [(Name, Dress); 4] = [
         (|range| format!("sha1/{}/{}/{range}.gz", &range[..2], &range[2..4]).to_lowercase(), gzip),
         (|range| format!("{}/{}/{}/{range}.bz2", &range[..1], &range[1..2], &range[2..3]), bzip2),
         (|range| format!("{}/{}", &range[..2], &range[2..]), zstd),
+        (|range| format!("{range}.zstd"), framed),
     ];
     for (name, dress) in names {
         let folder = Folder::new();
@@ -461,6 +481,7 @@ fn range_files_may_be_compressed() {
         ] {
             let digits = format!("{range}{}", "E".repeat(35));
             let found = list.find(Sha1.key_from_hex(digits.as_bytes()).unwrap());
+            let expected = ConfirmFault::Range(Box::new(expected));
             assert_eq!(found.map_err(|error| error.fault), Err(expected), "{}", name(range));
         }
     }
@@ -477,16 +498,29 @@ fn a_range_that_is_not_there_is_unknown() {
     let rows = served(Sha1)("");
     folder.file("45678", rows.split_inclusive('\n').take(900).collect::<String>());
     let list = ConfirmList::open(folder.0.path(), Sha1).unwrap();
+    folder.file("56789", (0..9).map(|row| suffix(row, Sha1) + ":0\n").collect::<String>());
+    folder.file("6789A", format!("{}:\n{rows}", suffix(5_000, Sha1)));
+    folder.file("789AB", format!("\n{}:1\n{rows}", &suffix(5_000, Sha1)[1..]));
     let find = |digits: &str| {
         let padded = format!("{digits}{}", "E".repeat(40 - digits.len()));
-        list.find(Sha1.key_from_hex(padded.as_bytes()).unwrap()).unwrap_err()
+        let error = list.find(Sha1.key_from_hex(padded.as_bytes()).unwrap()).unwrap_err();
+        // Which range it was would be the first 20 bits of the hash.
+        assert_eq!(error.path, std::path::absolute(folder.0.path()).unwrap());
+        let shown = format!("{} {:?}", error.fault, error.fault);
+        assert!(!shown.to_uppercase().contains(digits), "{shown}");
+        let ConfirmFault::Range(fault) = error.fault else { panic!("{error}") };
+        *fault
     };
-    assert!(matches!(find("00001").fault, ConfirmFault::Read(_)));
-    assert!(find("00001").to_string().contains("00001: cannot be read: No such file"));
-    assert_eq!(find("12345").fault, ConfirmFault::Empty);
-    assert!(matches!(find("23456").fault, ConfirmFault::Row { offset: 0, .. }));
-    assert!(matches!(find("34567").fault, ConfirmFault::Foreign(DetectError::Compressed { .. })));
-    assert!(matches!(find("45678").fault, ConfirmFault::Gap { .. }));
+    assert!(matches!(find("00001"), ConfirmFault::Read(_)));
+    assert!(find("00001").to_string().contains("cannot be read: No such file"));
+    assert_eq!(find("12345"), ConfirmFault::Empty);
+    assert!(matches!(find("23456"), ConfirmFault::Row { offset: None, .. }));
+    assert!(matches!(find("34567"), ConfirmFault::Foreign(DetectError::Compressed { .. })));
+    assert_eq!(find("45678"), ConfirmFault::Gap);
+    // Padding alone, a row without its count, a row that lacks a digit.
+    assert_eq!(find("56789"), ConfirmFault::Empty);
+    assert!(matches!(find("6789A"), ConfirmFault::Row { fault: RowFault::Count, .. }));
+    assert!(matches!(find("789AB"), ConfirmFault::Row { fault: RowFault::NoHash { .. }, .. }));
 
     let empty = Folder::new();
     let fault = ConfirmList::open(empty.0.path(), Sha1).unwrap_err().fault;

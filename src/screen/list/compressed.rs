@@ -1,8 +1,11 @@
 //! Lists that are compressed, told by their first bytes: a name may lie.
 //!
-//! What is cut short or damaged is an error and not the end of the list: all three formats say where
-//! they end, and carry checksums (zstd only if its writer wanted one). Several streams in one file (`cat a.gz b.gz`, parallel compressors)
-//! are read to the end of the last one.
+//! What is cut short within a stream, or damaged, is an error and not the end of the list: a stream of
+//! each format says where it ends, and carries checksums (zstd only if its writer wanted one). Several
+//! streams in one file (`cat a.gz b.gz`, parallel compressors) are read to the end of the last one.
+//!
+//! What no format says is how many streams there are: a file cut exactly between two of them is a whole
+//! file of fewer. Of a list sorted by hash, [`Coverage`](super::Coverage) shows what is missing then.
 
 use std::fmt;
 use std::io::{self, BufReader, ErrorKind, Read};

@@ -63,6 +63,13 @@ pub enum FolderError {
         /// The second one.
         second: PathBuf,
     },
+    /// Folders lie in folders deeper than any downloader puts them: what is in them would go unread.
+    TooDeep {
+        /// The folder that has another in it.
+        path: PathBuf,
+        /// How many folders deep ranges may lie.
+        limit: usize,
+    },
     /// A file holds six bytes of each hash, which is too little to tell passwords apart as the rest
     /// of this library does.
     Truncated {
@@ -154,11 +161,12 @@ impl RangeFolder {
                 self.take(index, folder.file_name(), &name, || entry.path())?;
             }
         }
+        if depth == MAX_DEPTH && !folders.is_empty() {
+            return Err(FolderError::TooDeep { path: folder, limit: MAX_DEPTH });
+        }
         self.folders.push(folder);
-        if depth < MAX_DEPTH {
-            for folder in folders {
-                self.look_into(folder, depth + 1)?;
-            }
+        for folder in folders {
+            self.look_into(folder, depth + 1)?;
         }
         Ok(())
     }
@@ -243,6 +251,12 @@ impl fmt::Display for FolderError {
                 first.display(),
                 second.display()
             ),
+            Self::TooDeep { path, limit } => write!(
+                f,
+                "{}: expected ranges at most {limit} folders deep, found another folder in it: name \
+                 the folder of one download, without links that lead back",
+                path.display()
+            ),
             Self::Truncated { path } => write!(
                 f,
                 "{}: expected the text of a range, found a file of shortened hashes (6 bytes of \
@@ -266,7 +280,7 @@ impl std::error::Error for FolderError {
 mod tests {
     use super::*;
 
-    fn folder_of(files: &[&str]) -> tempfile::TempDir {
+    fn folder_of(files: &[impl AsRef<Path>]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         for file in files {
             let path = folder.path().join(file);
@@ -317,12 +331,23 @@ mod tests {
         assert!(matches!(error, FolderError::Read { .. }), "{error}");
     }
 
+    #[test]
+    fn ranges_too_deep_to_be_read_are_told() {
+        let deep =
+            |folders: usize| folder_of(&["07F07".to_owned(), "d/".repeat(folders) + "07F08"]);
+        let ranges = RangeFolder::open(deep(MAX_DEPTH).path()).unwrap();
+        assert_eq!(ranges.len(), 2);
+        let error = RangeFolder::open(deep(MAX_DEPTH + 1).path()).unwrap_err();
+        assert!(matches!(error, FolderError::TooDeep { .. }), "{error}");
+    }
+
     #[cfg(unix)]
     #[test]
     fn a_loop_of_links_ends_and_a_link_to_nowhere_is_told() {
         let folder = folder_of(&["a/07F07"]);
         std::os::unix::fs::symlink(folder.path(), folder.path().join("a/loop")).unwrap();
-        assert!(RangeFolder::open(folder.path()).is_err());
+        let error = RangeFolder::open(folder.path()).unwrap_err();
+        assert!(matches!(error, FolderError::TooDeep { limit: MAX_DEPTH, .. }), "{error}");
         let folder = folder_of(&["07F07"]);
         std::os::unix::fs::symlink("nowhere", folder.path().join("07F08")).unwrap();
         let error = RangeFolder::open(folder.path()).unwrap_err();

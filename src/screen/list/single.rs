@@ -5,8 +5,8 @@ use super::format::ListFormat;
 use super::row::{parse, strip_line_end, strip_mark};
 use crate::hash::KeyHash;
 
-/// Reads a line without its newline; `None` for what holds no password: a blank one, and padding (a
-/// count of 0).
+/// Reads a line without its newline; `None` for a blank one. A count of 0 is a row like others here:
+/// whether it is padding is for whoever counts rows to say, and a list may mean it.
 pub(in crate::screen) fn parse_line(
     format: ListFormat,
     line: &[u8],
@@ -16,5 +16,5 @@ pub(in crate::screen) fn parse_line(
         return Ok(None);
     }
     let (hash, .., count) = parse(format, row)?;
-    Ok((count != Some(0)).then_some((hash, count)))
+    Ok(Some((hash, count)))
 }

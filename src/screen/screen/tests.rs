@@ -5,7 +5,7 @@ use super::*;
 use crate::codec::Persist;
 use crate::filter::{BloomFilter, CuckooFilter};
 use crate::hash::{HashError, SecretKey, Seed};
-use crate::membership::Insert;
+use crate::membership::{BatchError, Insert, Stats};
 
 const PASSWORD: &[u8] = "mañana".as_bytes();
 
@@ -202,4 +202,38 @@ fn debug_shows_neither_bits_nor_hashes() {
     let shown = format!("{:?}", uniform(PasswordDigest::Sha1));
     assert!(shown.starts_with("Screen { identity: Uniform(Sha1), stats: Stats {"), "{shown}");
     assert!(shown.len() < 400, "{shown}");
+}
+
+/// A filter that does not take batches.
+struct OneByOne(BloomFilter);
+
+impl Membership for OneByOne {
+    fn seed(&self) -> &Seed {
+        self.0.seed()
+    }
+
+    fn contains_hash(&self, hash: KeyHash) -> bool {
+        self.0.contains_hash(hash)
+    }
+
+    fn contains_batch(&self, hashes: &[KeyHash], _: &mut [bool]) -> Result<(), BatchError> {
+        Err(BatchError::LengthMismatch { hashes: hashes.len(), answers: 0 })
+    }
+
+    fn false_positive_rate(&self) -> f64 {
+        self.0.false_positive_rate()
+    }
+
+    fn stats(&self) -> Stats {
+        self.0.stats()
+    }
+}
+
+#[test]
+fn a_batch_that_the_filter_refuses_is_answered_all_the_same() {
+    let screen = Screen::new(OneByOne(uniform(PasswordDigest::Sha1).into_inner()));
+    let keys = [screen.key_of(PASSWORD).unwrap(), screen.key_of(b"a stranger").unwrap()];
+    let (mut findings, mut scratch) = (Vec::new(), Scratch::default());
+    screen.find_batch(&keys, &mut findings, &mut scratch).unwrap();
+    assert_eq!(findings, [Finding::Maybe, Finding::NotListed]);
 }
