@@ -184,22 +184,28 @@ impl<R: Read> CsvReader<R> {
                 self.record.begin(self.line);
             }
             let record = &mut self.record;
-            let input = &self.buffer[self.unread.clone()];
-            if self.ended && input.is_empty() {
-                record.open = is_in_quotes(&self.parser);
-            }
+            let at_end = self.ended && self.unread.is_empty();
+            let input = if at_end && !record.open {
+                // The parser does not say whether it is inside of quotation marks, and shows it when
+                // it is given a line end: there, it does not end the record.
+                b"\n"
+            } else {
+                &self.buffer[self.unread.clone()]
+            };
             let (result, read, written, columns) = self.parser.read_record(
                 input,
                 &mut record.bytes[record.len..],
                 &mut record.ends[record.columns..],
             );
-            self.line += memchr::memchr_iter(b'\n', &input[..read]).count() as u64;
-            self.unread.start += read;
+            if !at_end {
+                self.line += memchr::memchr_iter(b'\n', &input[..read]).count() as u64;
+                self.unread.start += read;
+            }
             record.len += written;
             record.columns += columns;
             match result {
-                // Asked again without input, the parser ends the record.
-                ReadRecordResult::InputEmpty if self.ended && read > 0 => {}
+                ReadRecordResult::InputEmpty if at_end && written > 0 => record.open = true,
+                ReadRecordResult::InputEmpty if self.ended && !at_end => {}
                 ReadRecordResult::InputEmpty => return false,
                 ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {
                     // The rest of it is read over what there is.
@@ -299,14 +305,6 @@ impl<R: Read> CsvReader<R> {
 
 fn has_line_end(field: &[u8]) -> bool {
     memchr::memchr2(b'\n', b'\r', field).is_some()
-}
-
-/// Whether a record is at a place where a line end is a part of it. The parser does not say, and shows
-/// it when it is given one.
-fn is_in_quotes(parser: &Reader) -> bool {
-    let (mut bytes, mut ends) = ([0; 8], [0; 8]);
-    let (result, _, written, _) = parser.clone().read_record(b"\n", &mut bytes, &mut ends);
-    result == ReadRecordResult::InputEmpty && written > 0
 }
 
 #[cfg(test)]
