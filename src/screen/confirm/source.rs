@@ -125,7 +125,7 @@ impl ConfirmList {
     ///
     /// # Errors
     ///
-    /// [`ConfirmError`] if the list cannot tell; see the [module](self) for what is noticed.
+    /// [`ConfirmError`] if the list cannot tell; see [`confirm`](crate::screen::confirm) for what is noticed.
     pub fn find(&self, hash: KeyHash) -> Result<Confirmation, ConfirmError> {
         self.cursor(1).find(hash)
     }
