@@ -25,8 +25,11 @@ use crate::membership::{BatchError, Insert, Seen};
 use crate::simd::Probe;
 use crate::store::Words;
 
-/// Lines of a range: 1 MiB. Ranges that fit the second-level cache are four times as many, and sorting
-/// into them writes to more places at once; at a hundred million keys that took 3 % longer.
+/// Lines of a range: 1 MiB.
+///
+/// Ranges that fit the second-level cache are four times as many, and sorting into them writes to more places at
+/// once. A hundred million keys on two threads of a Zen 1 took, ns per key, 17.8 with ranges of 256 KiB,
+/// 16.4 with 1 MiB and 17.6 with 4 MiB (24.6 by `insert_batch`).
 const RANGE_LINES: usize = 16_384;
 
 /// Keys sorted at a time; their probes take 256 MiB.

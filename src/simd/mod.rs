@@ -15,7 +15,7 @@
 //!
 //! So bit p = 256·half + 32·j + bit of the line, where bit 0 is the lowest of word 0. A multiplication
 //! of eight lanes and one shift by a variable amount is what a vector unit is good at; lanes of 64 bits
-//! by one word each need twice as many of those shifts (measured on AVX2: 1.6 times the time).
+//! by one word each need twice as many of those shifts.
 //!
 //! Every path gives the same bits, so files move between machines. A value of a path's type exists
 //! only where the processor has the instructions: having one is the proof that calls are sound.

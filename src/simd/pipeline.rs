@@ -1,7 +1,10 @@
 //! Memory latency hidden: what a key needs is asked for some keys before it is used.
 
-/// Keys between asking for memory and using it. A core has 10 to 22 misses in flight; 8 and 32 were
-/// slower or no faster than 16 at every size out of cache.
+/// Keys between asking for memory and using it. A core has 10 to 22 misses in flight.
+///
+/// Measured with blocked filters, ns per miss at 16 million and 100 million keys on a Zen 1: 16.4 and
+/// 20.2 for 8 keys ahead, 14.6 and 16.5 for 16, 14.2 and 15.9 for 32, which would
+/// be 64 misses in flight where a key has two lines.
 const AHEAD: usize = 16;
 
 /// From how many bytes on asking ahead pays.
