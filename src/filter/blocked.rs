@@ -18,6 +18,7 @@
 
 use std::sync::OnceLock;
 
+use super::blocks::Blocks;
 use super::builder::{Buildable, Builder, Plan, Shape, Target, sealed};
 use super::{InvalidParts, Settings};
 use crate::error::{BuildError, Full, Incompatible, require_equal};
@@ -76,40 +77,18 @@ impl Buildable for BlockedBloomFilter {
     type Options = ();
 
     fn plan(target: Target, (): &()) -> Result<Plan, BuildError> {
-        let lines_in = |bytes: u64| match bytes / (LINE_BITS / 8) {
-            0 => Err(BuildError::TooFewBytes { found: bytes, needed: LINE_BITS / 8 }),
-            lines => Ok(lines.min((MAX_BITS / LINE_BITS as f64) as u64)),
-        };
-        let (lines, num_probes, capacity) = match target {
-            Target::CapacityAndRate(keys, rate) => {
-                let (lines, num_probes) = least_lines(keys as f64, rate)
-                    .ok_or(BuildError::RateUnreachable { wanted: rate, reachable: LOWEST_RATE })?;
-                (lines, num_probes, keys)
-            }
-            Target::BytesAndCapacity(bytes, keys) => {
-                let lines = lines_in(bytes)?;
-                let (num_probes, rate) = best_probes(lines as f64, keys as f64);
-                if rate > 0.999 {
-                    let needed = least_lines(keys as f64, 0.9).map_or(lines, |(lines, _)| lines);
-                    return Err(BuildError::TooFewBytes {
-                        found: bytes,
-                        needed: needed * LINE_BITS / 8,
-                    });
-                }
-                (lines, num_probes, keys)
-            }
-            Target::BytesAndRate(bytes, rate) => {
-                let lines = lines_in(bytes)?;
-                let (keys, num_probes) = most_keys(lines as f64, rate);
-                if keys == 0 || rate < LOWEST_RATE {
-                    let reachable = best_probes(lines as f64, 1.0).1.max(LOWEST_RATE);
-                    return Err(BuildError::RateUnreachable { wanted: rate, reachable });
-                }
-                (lines, num_probes, keys)
-            }
-        };
-        let rate = expected_rate(lines as f64, num_probes, capacity as f64);
-        Ok(Plan::new(capacity, rate, lines * LINE_BITS, Shape::Blocked { num_probes }))
+        let found = Blocks {
+            byte_len: LINE_BITS / 8,
+            max: MAX_BITS as u64 / LINE_BITS,
+            lowest_rate: LOWEST_RATE,
+            expected_rate,
+            best_probes,
+            least: least_lines,
+            most_keys,
+        }
+        .plan(target)?;
+        let shape = Shape::Blocked { num_probes: found.num_probes };
+        Ok(Plan::new(found.capacity, found.rate, found.blocks * LINE_BITS, shape))
     }
 
     fn allocate(plan: &Plan, settings: sealed::Opaque) -> Result<Self, BuildError> {

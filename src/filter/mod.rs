@@ -16,6 +16,7 @@
 mod array;
 mod batch;
 mod blocked;
+mod blocks;
 mod bloom;
 mod builder;
 mod counting;

@@ -25,6 +25,7 @@
 
 use std::fmt;
 
+use super::blocks::Blocks;
 use super::builder::{Buildable, Builder, Plan, Shape, Target, sealed};
 use super::{InvalidParts, Settings};
 use crate::error::{BuildError, Full, Incompatible, require_equal};
@@ -81,38 +82,18 @@ impl Buildable for WordBloomFilter {
     type Options = ();
 
     fn plan(target: Target, (): &()) -> Result<Plan, BuildError> {
-        let words_in = |bytes: u64| match bytes / 8 {
-            0 => Err(BuildError::TooFewBytes { found: bytes, needed: 8 }),
-            words => Ok(words.min(MAX_BITS as u64 / u64::from(WORD_BITS))),
-        };
-        let (words, num_probes, capacity) = match target {
-            Target::CapacityAndRate(keys, rate) => {
-                let (words, num_probes) = least_words(keys as f64, rate)
-                    .ok_or(BuildError::RateUnreachable { wanted: rate, reachable: LOWEST_RATE })?;
-                (words, num_probes, keys)
-            }
-            Target::BytesAndCapacity(bytes, keys) => {
-                let words = words_in(bytes)?;
-                let (num_probes, rate) = best_probes(words as f64, keys as f64);
-                if rate > 0.999 {
-                    let needed = least_words(keys as f64, 0.9).map_or(words, |(words, _)| words);
-                    return Err(BuildError::TooFewBytes { found: bytes, needed: needed * 8 });
-                }
-                (words, num_probes, keys)
-            }
-            Target::BytesAndRate(bytes, rate) => {
-                let words = words_in(bytes)?;
-                let (keys, num_probes) = most_keys(words as f64, rate);
-                if keys == 0 || rate < LOWEST_RATE {
-                    let reachable = best_probes(words as f64, 1.0).1.max(LOWEST_RATE);
-                    return Err(BuildError::RateUnreachable { wanted: rate, reachable });
-                }
-                (words, num_probes, keys)
-            }
-        };
-        let rate = expected_rate(words as f64, num_probes, capacity as f64);
-        let bits = words * u64::from(WORD_BITS);
-        Ok(Plan::new(capacity, rate, bits, Shape::Word { num_probes }))
+        let found = Blocks {
+            byte_len: u64::from(WORD_BITS) / 8,
+            max: MAX_BITS as u64 / u64::from(WORD_BITS),
+            lowest_rate: LOWEST_RATE,
+            expected_rate,
+            best_probes,
+            least: least_words,
+            most_keys,
+        }
+        .plan(target)?;
+        let shape = Shape::Word { num_probes: found.num_probes };
+        Ok(Plan::new(found.capacity, found.rate, found.blocks * u64::from(WORD_BITS), shape))
     }
 
     fn allocate(plan: &Plan, settings: sealed::Opaque) -> Result<Self, BuildError> {

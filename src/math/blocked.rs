@@ -12,6 +12,7 @@
 use std::fmt;
 
 use super::bloom::MAX_BITS;
+use super::search;
 
 /// Bits in a line: a cache line.
 pub const LINE_BITS: u64 = 512;
@@ -142,33 +143,17 @@ pub fn least_lines(n: f64, rate: f64) -> Option<(u64, u32)> {
     if rate < LOWEST_RATE {
         return None;
     }
-    let fits = |lines: u64| best_probes(lines as f64, n).1 <= rate;
-    let max = (MAX_BITS / LINE_BITS as f64) as u64;
-    let mut high = 1;
-    while !fits(high) {
-        if high >= max {
-            return None;
-        }
-        high = (high * 2).min(max);
-    }
-    let mut low = high / 2;
-    while low + 1 < high {
-        let middle = low + (high - low) / 2;
-        if fits(middle) { high = middle } else { low = middle }
-    }
-    Some((high, best_probes(high as f64, n).0))
+    let max = MAX_BITS as u64 / LINE_BITS;
+    let lines = search::least(max, |lines| best_probes(lines as f64, n).1 <= rate)?;
+    Some((lines, best_probes(lines as f64, n).0))
 }
 
 /// The most keys that so many lines hold within the rate, with the number of probes. 0 if none.
 #[must_use]
 pub fn most_keys(lines: f64, rate: f64) -> (u64, u32) {
-    let fits = |n: u64| best_probes(lines, n as f64).1 <= rate;
-    let (mut low, mut high) = (0, (lines * LINE_BITS as f64 * 8.0) as u64);
-    while low < high {
-        let middle = low + (high - low).div_ceil(2);
-        if fits(middle) { low = middle } else { high = middle - 1 }
-    }
-    (low, best_probes(lines, low.max(1) as f64).0)
+    let max = (lines * LINE_BITS as f64 * 8.0) as u64;
+    let keys = search::most(max, |n| best_probes(lines, n as f64).1 <= rate);
+    (keys, best_probes(lines, keys.max(1) as f64).0)
 }
 
 /// The rate of a filter as a function of its fill, as a table to interpolate.

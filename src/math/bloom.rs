@@ -4,6 +4,8 @@
 //! (1970); P. Bose et al., *On the false-positive rate of Bloom filters*, IPL 108 (2008), for why
 //! the textbook formula is too low for small filters.
 
+use super::search;
+
 /// The most probes a filter may use. At the best fill each probe halves the rate, so this reaches
 /// 2⁻⁶⁴; it also bounds what a lookup may cost.
 pub const MAX_PROBES: u32 = 64;
@@ -104,18 +106,9 @@ pub fn hash_floor(n: f64) -> f64 {
 /// 0 keys if not even one fits.
 #[must_use]
 pub fn most_keys(m: f64, rate: f64) -> (u64, u32) {
-    let fits = |n: u64| best_probes(m, n as f64).1 <= rate;
     // One bit a key already gives a rate of 63 %; at rates close to 1 more keys than bits fit.
-    let (mut low, mut high) = (0, (m * 64.0) as u64);
-    while low < high {
-        let middle = low + (high - low).div_ceil(2);
-        if fits(middle) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    (low, best_probes(m, low.max(1) as f64).0)
+    let keys = search::most((m * 64.0) as u64, |n| best_probes(m, n as f64).1 <= rate);
+    (keys, best_probes(m, keys.max(1) as f64).0)
 }
 
 /// The largest filter that can be planned: 2⁴⁸ bits, 32 TiB.

@@ -9,3 +9,5 @@ pub mod bloom;
 pub mod cuckoo;
 pub mod fuse;
 pub mod word;
+
+mod search;

@@ -8,6 +8,7 @@
 //! 14 (2009), for the model of the blocks; the sums below are inclusion and exclusion over the bits.
 
 use super::bloom::MAX_BITS;
+use super::search;
 
 /// Bits in a word.
 pub const WORD_BITS: u32 = 64;
@@ -70,34 +71,18 @@ pub fn least_words(n: f64, rate: f64) -> Option<(u64, u32)> {
     if rate < LOWEST_RATE {
         return None;
     }
-    let fits = |words: u64| best_probes(words as f64, n).1 <= rate;
     let max = MAX_BITS as u64 / u64::from(WORD_BITS);
-    let mut high = 1;
-    while !fits(high) {
-        if high >= max {
-            return None;
-        }
-        high = (high * 2).min(max);
-    }
-    let mut low = high / 2;
-    while low + 1 < high {
-        let middle = low + (high - low) / 2;
-        if fits(middle) { high = middle } else { low = middle }
-    }
-    Some((high, best_probes(high as f64, n).0))
+    let words = search::least(max, |words| best_probes(words as f64, n).1 <= rate)?;
+    Some((words, best_probes(words as f64, n).0))
 }
 
 /// The most keys that so many words hold within the rate, with the bits per key. 0 if none.
 #[must_use]
 pub fn most_keys(words: f64, rate: f64) -> (u64, u32) {
-    let fits = |n: u64| best_probes(words, n as f64).1 <= rate;
     // More keys than bits fit at rates close to 1.
-    let (mut low, mut high) = (0, (words * f64::from(WORD_BITS) * 64.0) as u64);
-    while low < high {
-        let middle = low + (high - low).div_ceil(2);
-        if fits(middle) { low = middle } else { high = middle - 1 }
-    }
-    (low, best_probes(words, low.max(1) as f64).0)
+    let max = (words * f64::from(WORD_BITS) * 64.0) as u64;
+    let keys = search::most(max, |n| best_probes(words, n as f64).1 <= rate);
+    (keys, best_probes(words, keys.max(1) as f64).0)
 }
 
 #[cfg(test)]
