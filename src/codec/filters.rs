@@ -134,222 +134,94 @@ impl Params {
     }
 }
 
-fn pair<'a>(params: &Params, index: u16, words: &'a [u64]) -> Vec<Section<'a>> {
-    vec![Section::small(SectionType::Params, index, params.encode()), Section::body(index, words)]
+/// Writes and reads a filter of the kind as its parameters and its words.
+///
+/// The first closure says what the fields of [`Params`] hold, and the second puts the filter together
+/// from them and its words.
+macro_rules! persist {
+    (
+        $filter:ident, $kind:ident, $expected:literal,
+        |$this:ident| {
+            per_key: $per_key:expr,
+            counter_bits: $bits:expr,
+            first: $first:expr,
+            second: $second:expr
+        },
+        |$params:ident, $words:ident| $from_parts:expr
+    ) => {
+        impl<S: AsRef<[u64]>> Encode for $filter<S> {
+            fn kind(&self) -> Kind {
+                Kind::$kind
+            }
+
+            fn identity(&self) -> HashIdentity {
+                self.settings().seed.identity()
+            }
+
+            fn encode(&self, index: u16) -> Vec<Section<'_>> {
+                let $this = self;
+                let params = Params {
+                    kind: Kind::$kind,
+                    settings: self.settings().clone(),
+                    per_key: $per_key,
+                    counter_bits: $bits,
+                    first: $first,
+                    second: $second,
+                };
+                vec![
+                    Section::small(SectionType::Params, index, params.encode()),
+                    Section::body(index, self.words()),
+                ]
+            }
+        }
+
+        impl<S: AsRef<[u64]>> Decode<S> for $filter<S> {
+            const KINDS: &'static [Kind] = &[Kind::$kind];
+            const EXPECTED: &'static str = $expected;
+
+            fn decode(sections: &mut Sections<S>, index: u16) -> Result<Self, DecodeError> {
+                Self::from_params(Params::take(sections, index)?, sections.take_words(index)?)
+            }
+
+            fn check_body(&self) -> Result<(), DecodeError> {
+                Ok(self.check_counts()?)
+            }
+        }
+
+        impl<S: AsRef<[u64]>> $filter<S> {
+            pub(crate) fn from_params($params: Params, $words: S) -> Result<Self, DecodeError> {
+                $params.require(Kind::$kind, Self::EXPECTED)?;
+                Ok($from_parts?)
+            }
+        }
+    };
+    // A kind without counters, by what `per_key` and `first` are called in it.
+    ($filter:ident, $kind:ident, $expected:literal, $per_key:ident, $first:ident) => {
+        persist!(
+            $filter, $kind, $expected,
+            |this| { per_key: this.$per_key(), counter_bits: 0, first: this.$first(), second: 0 },
+            |params, words| {
+                params.require_no_counters()?;
+                Self::from_parts(params.settings, words, params.per_key, params.first)
+            }
+        );
+    };
 }
 
-impl<S: AsRef<[u64]>> Encode for BloomFilter<S> {
-    fn kind(&self) -> Kind {
-        Kind::Bloom
-    }
-
-    fn identity(&self) -> HashIdentity {
-        self.settings().seed.identity()
-    }
-
-    fn encode(&self, index: u16) -> Vec<Section<'_>> {
-        let params = Params {
-            kind: Kind::Bloom,
-            settings: self.settings().clone(),
-            per_key: self.num_probes(),
-            counter_bits: 0,
-            first: self.ones(),
-            second: 0,
-        };
-        pair(&params, index, self.words())
-    }
-}
-
-impl<S: AsRef<[u64]>> Decode<S> for BloomFilter<S> {
-    const KINDS: &'static [Kind] = &[Kind::Bloom];
-    const EXPECTED: &'static str = "a Bloom filter";
-
-    fn decode(sections: &mut Sections<S>, index: u16) -> Result<Self, DecodeError> {
-        Self::from_params(Params::take(sections, index)?, sections.take_words(index)?)
-    }
-
-    fn check_body(&self) -> Result<(), DecodeError> {
-        Ok(self.check_counts()?)
-    }
-}
-
-impl<S: AsRef<[u64]>> BloomFilter<S> {
-    pub(crate) fn from_params(params: Params, words: S) -> Result<Self, DecodeError> {
-        params.require(Kind::Bloom, Self::EXPECTED)?;
-        params.require_no_counters()?;
-        Ok(Self::from_parts(params.settings, words, params.per_key, params.first)?)
-    }
-}
-
-impl<S: AsRef<[u64]>> Encode for CountingBloomFilter<S> {
-    fn kind(&self) -> Kind {
-        Kind::Counting
-    }
-
-    fn identity(&self) -> HashIdentity {
-        self.settings().seed.identity()
-    }
-
-    fn encode(&self, index: u16) -> Vec<Section<'_>> {
-        let params = Params {
-            kind: Kind::Counting,
-            settings: self.settings().clone(),
-            per_key: self.num_probes(),
-            counter_bits: self.counter_bits(),
-            first: self.used(),
-            second: self.saturated(),
-        };
-        pair(&params, index, self.words())
-    }
-}
-
-impl<S: AsRef<[u64]>> Decode<S> for CountingBloomFilter<S> {
-    const KINDS: &'static [Kind] = &[Kind::Counting];
-    const EXPECTED: &'static str = "a counting Bloom filter";
-
-    fn decode(sections: &mut Sections<S>, index: u16) -> Result<Self, DecodeError> {
-        Self::from_params(Params::take(sections, index)?, sections.take_words(index)?)
-    }
-
-    fn check_body(&self) -> Result<(), DecodeError> {
-        Ok(self.check_counts()?)
-    }
-}
-
-impl<S: AsRef<[u64]>> CountingBloomFilter<S> {
-    pub(crate) fn from_params(params: Params, words: S) -> Result<Self, DecodeError> {
-        params.require(Kind::Counting, Self::EXPECTED)?;
+persist!(BloomFilter, Bloom, "a Bloom filter", num_probes, ones);
+persist!(BlockedBloomFilter, Blocked, "a blocked Bloom filter", num_probes, ones);
+persist!(WordBloomFilter, Word, "a word-blocked Bloom filter", num_probes, ones);
+persist!(CuckooFilter, Cuckoo, "a cuckoo filter", fingerprint_bits, buckets);
+persist!(
+    CountingBloomFilter, Counting, "a counting Bloom filter",
+    |this| {
+        per_key: this.num_probes(),
+        counter_bits: this.counter_bits(),
+        first: this.used(),
+        second: this.saturated()
+    },
+    |params, words| {
         let counts = (params.first, params.second);
-        let (bits, probes) = (params.counter_bits, params.per_key);
-        Ok(Self::from_parts(params.settings, words, bits, probes, counts)?)
+        Self::from_parts(params.settings, words, params.counter_bits, params.per_key, counts)
     }
-}
-
-impl<S: AsRef<[u64]>> Encode for CuckooFilter<S> {
-    fn kind(&self) -> Kind {
-        Kind::Cuckoo
-    }
-
-    fn identity(&self) -> HashIdentity {
-        self.settings().seed.identity()
-    }
-
-    fn encode(&self, index: u16) -> Vec<Section<'_>> {
-        let params = Params {
-            kind: Kind::Cuckoo,
-            settings: self.settings().clone(),
-            per_key: self.fingerprint_bits(),
-            counter_bits: 0,
-            first: self.buckets(),
-            second: 0,
-        };
-        pair(&params, index, self.words())
-    }
-}
-
-impl<S: AsRef<[u64]>> Decode<S> for CuckooFilter<S> {
-    const KINDS: &'static [Kind] = &[Kind::Cuckoo];
-    const EXPECTED: &'static str = "a cuckoo filter";
-
-    fn decode(sections: &mut Sections<S>, index: u16) -> Result<Self, DecodeError> {
-        Self::from_params(Params::take(sections, index)?, sections.take_words(index)?)
-    }
-
-    fn check_body(&self) -> Result<(), DecodeError> {
-        Ok(self.check_counts()?)
-    }
-}
-
-impl<S: AsRef<[u64]>> CuckooFilter<S> {
-    pub(crate) fn from_params(params: Params, words: S) -> Result<Self, DecodeError> {
-        params.require(Kind::Cuckoo, Self::EXPECTED)?;
-        params.require_no_counters()?;
-        Ok(Self::from_parts(params.settings, words, params.per_key, params.first)?)
-    }
-}
-
-impl<S: AsRef<[u64]>> Encode for BlockedBloomFilter<S> {
-    fn kind(&self) -> Kind {
-        Kind::Blocked
-    }
-
-    fn identity(&self) -> HashIdentity {
-        self.settings().seed.identity()
-    }
-
-    fn encode(&self, index: u16) -> Vec<Section<'_>> {
-        let params = Params {
-            kind: Kind::Blocked,
-            settings: self.settings().clone(),
-            per_key: self.num_probes(),
-            counter_bits: 0,
-            first: self.ones(),
-            second: 0,
-        };
-        pair(&params, index, self.words())
-    }
-}
-
-impl<S: AsRef<[u64]>> Decode<S> for BlockedBloomFilter<S> {
-    const KINDS: &'static [Kind] = &[Kind::Blocked];
-    const EXPECTED: &'static str = "a blocked Bloom filter";
-
-    fn decode(sections: &mut Sections<S>, index: u16) -> Result<Self, DecodeError> {
-        Self::from_params(Params::take(sections, index)?, sections.take_words(index)?)
-    }
-
-    fn check_body(&self) -> Result<(), DecodeError> {
-        Ok(self.check_counts()?)
-    }
-}
-
-impl<S: AsRef<[u64]>> BlockedBloomFilter<S> {
-    pub(crate) fn from_params(params: Params, words: S) -> Result<Self, DecodeError> {
-        params.require(Kind::Blocked, Self::EXPECTED)?;
-        params.require_no_counters()?;
-        Ok(Self::from_parts(params.settings, words, params.per_key, params.first)?)
-    }
-}
-
-impl<S: AsRef<[u64]>> Encode for WordBloomFilter<S> {
-    fn kind(&self) -> Kind {
-        Kind::Word
-    }
-
-    fn identity(&self) -> HashIdentity {
-        self.settings().seed.identity()
-    }
-
-    fn encode(&self, index: u16) -> Vec<Section<'_>> {
-        let params = Params {
-            kind: Kind::Word,
-            settings: self.settings().clone(),
-            per_key: self.num_probes(),
-            counter_bits: 0,
-            first: self.ones(),
-            second: 0,
-        };
-        pair(&params, index, self.words())
-    }
-}
-
-impl<S: AsRef<[u64]>> Decode<S> for WordBloomFilter<S> {
-    const KINDS: &'static [Kind] = &[Kind::Word];
-    const EXPECTED: &'static str = "a word-blocked Bloom filter";
-
-    fn decode(sections: &mut Sections<S>, index: u16) -> Result<Self, DecodeError> {
-        Self::from_params(Params::take(sections, index)?, sections.take_words(index)?)
-    }
-
-    fn check_body(&self) -> Result<(), DecodeError> {
-        Ok(self.check_counts()?)
-    }
-}
-
-impl<S: AsRef<[u64]>> WordBloomFilter<S> {
-    pub(crate) fn from_params(params: Params, words: S) -> Result<Self, DecodeError> {
-        params.require(Kind::Word, Self::EXPECTED)?;
-        params.require_no_counters()?;
-        Ok(Self::from_parts(params.settings, words, params.per_key, params.first)?)
-    }
-}
+);
