@@ -21,19 +21,14 @@ pub(crate) struct Opened {
     pub(crate) provenance: Provenance,
 }
 
-/// Bytes of a file that are checked whenever it is opened, a few milliseconds. What is larger is
-/// mapped, and checked but for its body, for which there is `hapax verify`.
-const CHECKED_LEN: u64 = 16 << 20;
-
-/// Opens the `index`th (from 0) FILTER argument, to be asked for passwords; if `whole`, every byte of it
-/// is checked however large it is.
+/// Opens the `index`th (from 0) FILTER argument, to be asked for passwords; every byte
+/// of a file of `up_to` bytes is checked, and of a longer one all but the body.
 ///
 /// # Errors
 ///
 /// If it does not exist, cannot be read, is not a whole and undamaged filter, or holds no key.
-pub(crate) fn open(index: usize, path: &Path, whole: bool) -> Result<Opened, Trouble> {
+pub(crate) fn open(index: usize, path: &Path, up_to: u64) -> Result<Opened, Trouble> {
     existing_len("FILTER", index, path)?;
-    let up_to = if whole { u64::MAX } else { CHECKED_LEN };
     let artefact = Artefact::<AnyFilter<Mapped>>::open_path_checked(path, up_to)
         .map_err(|error| Trouble::file(&error))?;
     if artefact.filter.stats().len == 0 {
@@ -99,8 +94,7 @@ mod tests {
     #[test]
     fn an_argument_that_is_no_file_is_called_by_its_place() {
         for (index, place) in [(0, "the first FILTER"), (1, "the second"), (3, "the 4th")] {
-            let Err(Trouble::Message(message)) = open(index, Path::new("hunter2secret"), false)
-            else {
+            let Err(Trouble::Message(message)) = open(index, Path::new("hunter2secret"), 0) else {
                 panic!("opened")
             };
             assert!(message.starts_with(place), "{message}");
@@ -114,7 +108,7 @@ mod tests {
         let path = folder.path().join("notes.txt");
         std::fs::write(&path, "not a filter").unwrap();
         for (path, name) in [(path.as_path(), "notes.txt"), (folder.path(), "folder")] {
-            let Err(Trouble::Message(message)) = open(0, path, true) else { panic!("opened") };
+            let Err(Trouble::Message(message)) = open(0, path, u64::MAX) else { panic!("opened") };
             assert!(message.contains(name), "{message}");
         }
     }

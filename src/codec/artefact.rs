@@ -259,6 +259,11 @@ impl<F: Decode<Mapped>> Artefact<F> {
     }
 }
 
+/// Up to which length a file is checked to the last byte whenever it is opened to answer, in bytes: a
+/// few milliseconds. What is larger is mapped and checked but for its body, which
+/// [`verify_path`] reads.
+pub const CHECKED_LEN: u64 = 16 << 20;
+
 impl<F: Decode<Mapped>> Artefact<F> {
     /// As [`open_path`](Self::open_path), and checks every byte of files up to a length, and the counts
     /// in them. Memory does not grow with the file.

@@ -32,7 +32,8 @@ mod stream;
 mod writer;
 
 pub use artefact::{
-    Artefact, Decode, Encode, Existing, Persist, Readers, SaveOptions, verify, verify_path,
+    Artefact, CHECKED_LEN, Decode, Encode, Existing, Persist, Readers, SaveOptions, verify,
+    verify_path,
 };
 pub use atomic::{remove_stale_temporaries, write_file};
 pub use error::{DecodeError, FileError, ReadError};

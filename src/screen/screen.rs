@@ -11,7 +11,7 @@ use super::digest::{NT_LEN, PasswordDigest, SHA1_LEN, nt_key, sha1_key};
 use super::error::ScreenError;
 use super::verdict::{Finding, PasswordForm, Verdict};
 use crate::any::AnyFilter;
-use crate::codec::{Artefact, DecodeError, FileError};
+use crate::codec::{Artefact, CHECKED_LEN, DecodeError, FileError};
 use crate::hash::{Digest, HashIdentity, KeyHash};
 use crate::membership::Membership;
 use crate::store::Mapped;
@@ -61,9 +61,6 @@ pub struct Screen<F = AnyFilter<Mapped>> {
     /// Positives of the filter that the list refuted.
     false_alarms: AtomicU64,
 }
-
-/// Bytes of a file that are read when it is opened: a few milliseconds.
-const CHECKED_LEN: u64 = 16 << 20;
 
 impl Screen {
     /// Opens a `.hapax` file made from a list, in place: it is mapped, and stays with the operating

@@ -28,6 +28,8 @@ use std::io::{self, IsTerminal};
 use std::num::NonZero;
 use std::thread;
 
+use hapax::codec::CHECKED_LEN;
+
 pub(crate) use self::args::CheckArgs;
 use self::args::{Expect, Form};
 use self::ask::{Answers, Asked};
@@ -79,8 +81,9 @@ fn open(args: &CheckArgs) -> Result<Vec<Opened>, Trouble> {
     match args.filters.as_slice() {
         [] => Ok(vec![filters::open_builtin()?]),
         paths => {
+            let up_to = if args.verify { u64::MAX } else { CHECKED_LEN };
             let paths = paths.iter().enumerate();
-            paths.map(|(index, path)| filters::open(index, path, args.verify)).collect()
+            paths.map(|(index, path)| filters::open(index, path, up_to)).collect()
         }
     }
 }
