@@ -53,64 +53,57 @@ fn assert_valid<F: Persist>(filter: &F) {
     }
 }
 
+/// What every kind that can be stored has alike.
+macro_rules! stored {
+    () => {
+        fn bytes(&self) -> Vec<u8> {
+            file_of(self)
+        }
+
+        fn assert_valid(&self) {
+            assert_valid(self);
+        }
+
+        fn clear(&mut self) {
+            self.clear();
+        }
+    };
+}
+
+/// What every kind that merges has alike.
+macro_rules! merges {
+    () => {
+        fn try_merge(&mut self, other: &Self) -> Option<Result<(), Incompatible>> {
+            Some(self.merge(other))
+        }
+    };
+}
+
+/// What every kind that removes has alike.
+macro_rules! removes {
+    () => {
+        fn try_remove(&mut self, hash: KeyHash) -> Option<Removed> {
+            Some(self.remove_hash(hash))
+        }
+    };
+}
+
 impl Subject for BloomFilter {
     const MULTISET: bool = false;
-
-    fn bytes(&self) -> Vec<u8> {
-        file_of(self)
-    }
-
-    fn assert_valid(&self) {
-        assert_valid(self);
-    }
-
-    fn clear(&mut self) {
-        self.clear();
-    }
-
-    fn try_merge(&mut self, other: &Self) -> Option<Result<(), Incompatible>> {
-        Some(self.merge(other))
-    }
+    stored!();
+    merges!();
 }
 
 impl Subject for BlockedBloomFilter {
     const MULTISET: bool = false;
-
-    fn bytes(&self) -> Vec<u8> {
-        file_of(self)
-    }
-
-    fn assert_valid(&self) {
-        assert_valid(self);
-    }
-
-    fn clear(&mut self) {
-        self.clear();
-    }
-
-    fn try_merge(&mut self, other: &Self) -> Option<Result<(), Incompatible>> {
-        Some(self.merge(other))
-    }
+    stored!();
+    merges!();
 }
 
 impl Subject for WordBloomFilter {
     const MULTISET: bool = false;
-
-    fn bytes(&self) -> Vec<u8> {
-        file_of(self)
-    }
-
-    fn assert_valid(&self) {
-        assert_valid(self);
-    }
-
-    fn clear(&mut self) {
-        self.clear();
-    }
-
-    fn try_merge(&mut self, other: &Self) -> Option<Result<(), Incompatible>> {
-        Some(self.merge(other))
-    }
+    stored!();
+    merges!();
 }
 
 impl Subject for SharedBloomFilter {
@@ -134,46 +127,15 @@ impl Subject for SharedBloomFilter {
 
 impl Subject for CountingBloomFilter {
     const MULTISET: bool = true;
-
-    fn bytes(&self) -> Vec<u8> {
-        file_of(self)
-    }
-
-    fn assert_valid(&self) {
-        assert_valid(self);
-    }
-
-    fn clear(&mut self) {
-        self.clear();
-    }
-
-    fn try_remove(&mut self, hash: KeyHash) -> Option<Removed> {
-        Some(self.remove_hash(hash))
-    }
-
-    fn try_merge(&mut self, other: &Self) -> Option<Result<(), Incompatible>> {
-        Some(self.merge(other))
-    }
+    stored!();
+    removes!();
+    merges!();
 }
 
 impl Subject for CuckooFilter {
     const MULTISET: bool = true;
-
-    fn bytes(&self) -> Vec<u8> {
-        file_of(self)
-    }
-
-    fn assert_valid(&self) {
-        assert_valid(self);
-    }
-
-    fn clear(&mut self) {
-        self.clear();
-    }
-
-    fn try_remove(&mut self, hash: KeyHash) -> Option<Removed> {
-        Some(self.remove_hash(hash))
-    }
+    stored!();
+    removes!();
 }
 
 /// One operation. Keys are one byte, so that sequences meet the same key again.
