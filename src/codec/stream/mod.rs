@@ -11,7 +11,7 @@
 //! any other order are sorted first, by runs as large as the memory allows, and then are sorted
 //! keys: both ways end in the same shards and the same bytes. (Runs rather than partitions by top
 //! bits: they hold the memory whatever the keys are, repeated ones included, at the cost of a
-//! merge of some 30 ns a key.)
+//! merge.)
 //!
 //! Which way it is to be is seen from the first half million keys. From then on sorted keys may
 //! still be out of order within the open shard; one that belongs to a shard already closed is an

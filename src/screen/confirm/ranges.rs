@@ -107,12 +107,11 @@ impl RangeFolder {
 impl Layout {
     /// The layout in which the file of this range exists.
     fn of(root: &Path, range: u32) -> Option<Self> {
-        let layouts = NESTS.iter().flat_map(|nest| {
+        let mut layouts = NESTS.iter().flat_map(|nest| {
             [true, false].into_iter().flat_map(move |upper_case| {
                 SUFFIXES.into_iter().map(move |suffix| Self { nest, upper_case, suffix })
             })
         });
-        let mut layouts = layouts;
         layouts.find(|layout| layout.path(root, range).is_file())
     }
 

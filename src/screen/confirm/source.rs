@@ -137,7 +137,6 @@ impl ConfirmList {
     ///
     /// For the first hash, in ascending order, for which [`find`](Self::find) fails. What is in `found`
     /// then is of no use.
-    ///
     pub fn find_batch(
         &self,
         hashes: &[KeyHash],
