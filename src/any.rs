@@ -1,9 +1,10 @@
 //! A filter of whatever kind a file holds.
 
-use crate::codec::{Decode, DecodeError, Encode, Kind, Params, Section, Sections};
+use crate::codec::{Decode, DecodeError, Encode, Kind, Params, Section, SectionType, Sections};
 use crate::error::{Full, Incompatible};
 use crate::filter::{
-    BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, WordBloomFilter,
+    BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, RetiringCuckooFilter,
+    WordBloomFilter,
 };
 use crate::hash::{HashError, HashIdentity, KeyHash, Salt, SecretKey, Seed};
 use crate::membership::{BatchError, Insert, Membership, Merge, Restart, Seen, Stats, Unlock};
@@ -36,6 +37,8 @@ pub enum AnyFilter<S = Words> {
     Blocked(BlockedBloomFilter<S>),
     /// A word-blocked Bloom filter.
     Word(WordBloomFilter<S>),
+    /// A retiring cuckoo filter.
+    Retiring(RetiringCuckooFilter<S>),
 }
 
 impl<S: AsRef<[u64]>> AnyFilter<S> {
@@ -46,6 +49,7 @@ impl<S: AsRef<[u64]>> AnyFilter<S> {
             Self::Cuckoo(filter) => filter,
             Self::Blocked(filter) => filter,
             Self::Word(filter) => filter,
+            Self::Retiring(filter) => filter,
         }
     }
 
@@ -56,6 +60,7 @@ impl<S: AsRef<[u64]>> AnyFilter<S> {
             Self::Cuckoo(filter) => filter,
             Self::Blocked(filter) => filter,
             Self::Word(filter) => filter,
+            Self::Retiring(filter) => filter,
         }
     }
 }
@@ -68,6 +73,7 @@ impl<S> Unlock for AnyFilter<S> {
             Self::Cuckoo(filter) => filter.unlock(key),
             Self::Blocked(filter) => filter.unlock(key),
             Self::Word(filter) => filter.unlock(key),
+            Self::Retiring(filter) => filter.unlock(key),
         }
     }
 }
@@ -102,6 +108,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> AnyFilter<S> {
             Self::Cuckoo(filter) => filter,
             Self::Blocked(filter) => filter,
             Self::Word(filter) => filter,
+            Self::Retiring(filter) => filter,
         }
     }
 }
@@ -134,6 +141,9 @@ where
             (Self::Cuckoo(_), AnyFilter::Cuckoo(_)) => {
                 Err(Incompatible::Kind { name: "a cuckoo filter" })
             }
+            (Self::Retiring(_), AnyFilter::Retiring(_)) => {
+                Err(Incompatible::Kind { name: "a retiring cuckoo filter" })
+            }
             (mine, theirs) => Err(Incompatible::Parameter {
                 name: "kind",
                 expected: mine.kind().to_string(),
@@ -151,6 +161,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Restart for AnyFilter<S> {
             Self::Cuckoo(filter) => filter.restart(salt),
             Self::Blocked(filter) => filter.restart(salt),
             Self::Word(filter) => filter.restart(salt),
+            Self::Retiring(filter) => filter.restart(salt),
         }
     }
 
@@ -161,6 +172,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Restart for AnyFilter<S> {
             Self::Cuckoo(filter) => filter.salt(),
             Self::Blocked(filter) => filter.salt(),
             Self::Word(filter) => filter.salt(),
+            Self::Retiring(filter) => filter.salt(),
         }
     }
 }
@@ -181,7 +193,7 @@ impl<S: AsRef<[u64]>> Encode for AnyFilter<S> {
 
 impl<S: AsRef<[u64]>> Decode<S> for AnyFilter<S> {
     const KINDS: &'static [Kind] =
-        &[Kind::Bloom, Kind::Counting, Kind::Cuckoo, Kind::Blocked, Kind::Word];
+        &[Kind::Bloom, Kind::Counting, Kind::Cuckoo, Kind::Blocked, Kind::Word, Kind::Retiring];
     const EXPECTED: &'static str = "a filter";
 
     fn decode(sections: &mut Sections<S>, index: u16) -> Result<Self, DecodeError> {
@@ -193,6 +205,10 @@ impl<S: AsRef<[u64]>> Decode<S> for AnyFilter<S> {
             Kind::Cuckoo => CuckooFilter::from_params(params, words).map(Self::Cuckoo),
             Kind::Blocked => BlockedBloomFilter::from_params(params, words).map(Self::Blocked),
             Kind::Word => WordBloomFilter::from_params(params, words).map(Self::Word),
+            Kind::Retiring => {
+                let epochs = sections.take_small(SectionType::Epochs, index)?;
+                RetiringCuckooFilter::from_params(params, words, &epochs).map(Self::Retiring)
+            }
             found @ (Kind::Window | Kind::Replay) => {
                 Err(DecodeError::WrongKind { expected: <Self as Decode<S>>::EXPECTED, found })
             }
@@ -206,6 +222,7 @@ impl<S: AsRef<[u64]>> Decode<S> for AnyFilter<S> {
             Self::Cuckoo(filter) => filter.check_body(),
             Self::Blocked(filter) => filter.check_body(),
             Self::Word(filter) => filter.check_body(),
+            Self::Retiring(filter) => filter.check_body(),
         }
     }
 }
@@ -224,5 +241,6 @@ into_any!(
     CountingBloomFilter => Counting,
     CuckooFilter => Cuckoo,
     BlockedBloomFilter => Blocked,
-    WordBloomFilter => Word
+    WordBloomFilter => Word,
+    RetiringCuckooFilter => Retiring
 );

@@ -55,8 +55,8 @@ mod sync;
 pub use any::AnyFilter;
 pub use error::{BuildError, Full, FullReason, Incompatible};
 pub use filter::{
-    BlockedBloomFilter, BloomFilter, Builder, CountingBloomFilter, CuckooFilter, PastCapacity,
-    Plan, Shape, SharedBloomFilter, WordBloomFilter,
+    Advance, BlockedBloomFilter, BloomFilter, Builder, CountingBloomFilter, CuckooFilter,
+    PastCapacity, Plan, RetiringCuckooFilter, Shape, SharedBloomFilter, WordBloomFilter,
 };
 pub use hash::{Digest, HashError, HashIdentity, Key, KeyHash, KeyId, Salt, SecretKey, Seed};
 pub use membership::{
@@ -74,8 +74,8 @@ pub mod prelude {
     pub use crate::{
         AnyFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, Insert,
         InsertExt, Key, KeyHash, Membership, MembershipExt, Merge, PastCapacity, Remove, RemoveExt,
-        Removed, Seed, Seen, SharedBloomFilter, SharedInsert, SharedInsertExt, Unlock,
-        WordBloomFilter,
+        Removed, RetiringCuckooFilter, Seed, Seen, SharedBloomFilter, SharedInsert,
+        SharedInsertExt, Unlock, WordBloomFilter,
     };
 }
 

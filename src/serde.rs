@@ -19,7 +19,8 @@ use ::serde::ser::{Serialize, Serializer};
 use crate::any::AnyFilter;
 use crate::codec::{Artefact, Decode, Encode, Provenance};
 use crate::filter::{
-    BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, WordBloomFilter,
+    BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, RetiringCuckooFilter,
+    WordBloomFilter,
 };
 use crate::replay::{GenerationWindow, ReplayFilter};
 use crate::store::Words;
@@ -50,6 +51,7 @@ through_bytes!(
     BloomFilter,
     CountingBloomFilter,
     CuckooFilter,
+    RetiringCuckooFilter,
     WordBloomFilter,
     AnyFilter,
     GenerationWindow,

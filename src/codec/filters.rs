@@ -14,14 +14,15 @@ use crate::hash::{HashIdentity, Salt, Seed};
 /// The parameter section: 64 bytes for every kind.
 pub(crate) struct Params {
     pub(crate) kind: Kind,
-    settings: Settings,
+    pub(super) settings: Settings,
     /// Probes, or bits in a fingerprint.
-    per_key: u32,
-    counter_bits: u32,
+    pub(super) per_key: u32,
+    /// Or bits in the tag of a slot.
+    pub(super) counter_bits: u32,
     /// Set bits, counters in use, or buckets.
-    first: u64,
+    pub(super) first: u64,
     /// Saturated counters.
-    second: u64,
+    pub(super) second: u64,
 }
 
 impl Params {
@@ -108,14 +109,15 @@ impl Params {
     fn shape(&self, words: usize) -> String {
         let Settings { capacity, past_capacity, .. } = &self.settings;
         let (kind, per_key, counter_bits) = (self.kind, self.per_key, self.counter_bits);
-        let buckets = if kind == Kind::Cuckoo { self.first } else { 0 };
+        let has_buckets = matches!(kind, Kind::Cuckoo | Kind::Retiring);
+        let buckets = if has_buckets { self.first } else { 0 };
         format!(
             "{kind} for {capacity} keys ({past_capacity:?}; {per_key}, {counter_bits}, {buckets}; \
              {words} words)"
         )
     }
 
-    fn require(&self, kind: Kind, expected: &'static str) -> Result<(), DecodeError> {
+    pub(super) fn require(&self, kind: Kind, expected: &'static str) -> Result<(), DecodeError> {
         if self.kind == kind {
             return Ok(());
         }
@@ -131,7 +133,7 @@ impl Params {
     }
 }
 
-fn pair<'a>(params: &Params, index: u16, words: &'a [u64]) -> Vec<Section<'a>> {
+pub(super) fn pair<'a>(params: &Params, index: u16, words: &'a [u64]) -> Vec<Section<'a>> {
     vec![Section::small(SectionType::Params, index, params.encode()), Section::body(index, words)]
 }
 

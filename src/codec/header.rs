@@ -21,7 +21,7 @@ pub(super) const ENTRY_LEN: u64 = 32;
 pub(super) const TRAILER_LEN: u64 = 16;
 /// Sections start at multiples of this: a cache line, and enough for any SIMD load.
 pub(super) const ALIGNMENT: u64 = 64;
-/// Bounds what the table can make a reader allocate; a window of two generations has 7 sections.
+/// Bounds what the table can make a reader allocate; a window of two generations has at most 9 sections.
 pub(super) const MAX_SECTIONS: u32 = 64;
 /// Sections other than bodies are short.
 const MAX_SMALL_LEN: u64 = 1 << 20;
@@ -40,6 +40,8 @@ pub enum Kind {
     Blocked,
     /// A [`WordBloomFilter`](crate::WordBloomFilter).
     Word,
+    /// A [`RetiringCuckooFilter`](crate::RetiringCuckooFilter).
+    Retiring,
     /// A [`GenerationWindow`](crate::replay::GenerationWindow).
     Window,
     /// A [`ReplayFilter`](crate::replay::ReplayFilter).
@@ -59,6 +61,7 @@ impl Kind {
             Self::Cuckoo => 3,
             Self::Blocked => 4,
             Self::Word => 6,
+            Self::Retiring => 7,
             Self::Window => 64,
             Self::Replay => 65,
         }
@@ -71,6 +74,7 @@ impl Kind {
             3 => Ok(Self::Cuckoo),
             4 => Ok(Self::Blocked),
             6 => Ok(Self::Word),
+            7 => Ok(Self::Retiring),
             64 => Ok(Self::Window),
             65 => Ok(Self::Replay),
             found => Err(DecodeError::UnknownKind { found: found as u16 }),
@@ -86,6 +90,7 @@ impl fmt::Display for Kind {
             Self::Cuckoo => "a cuckoo filter",
             Self::Blocked => "a blocked Bloom filter",
             Self::Word => "a word-blocked Bloom filter",
+            Self::Retiring => "a retiring cuckoo filter",
             Self::Window => "a window of generations",
             Self::Replay => "the state of a replay filter",
         })
@@ -105,6 +110,8 @@ pub(crate) enum SectionType {
     Window,
     /// What a replay filter has counted.
     Counts,
+    /// What a retiring filter knows of its epochs.
+    Epochs,
 }
 
 impl SectionType {
@@ -115,6 +122,7 @@ impl SectionType {
             Self::Provenance => 3,
             Self::Window => 4,
             Self::Counts => 5,
+            Self::Epochs => 7,
         }
     }
 
@@ -125,9 +133,10 @@ impl SectionType {
             3 => Ok(Self::Provenance),
             4 => Ok(Self::Window),
             5 => Ok(Self::Counts),
+            7 => Ok(Self::Epochs),
             found => Err(DecodeError::Invalid {
                 what: "section type",
-                expected: "1 to 5".to_owned(),
+                expected: "1 to 5, or 7".to_owned(),
                 found: found.to_string(),
             }),
         }
@@ -140,6 +149,7 @@ impl SectionType {
             Self::Provenance => "provenance",
             Self::Window => "window",
             Self::Counts => "counts",
+            Self::Epochs => "epochs",
         }
     }
 }

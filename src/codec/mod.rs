@@ -27,6 +27,7 @@ mod filters;
 mod header;
 mod provenance;
 mod reader;
+mod retiring;
 mod writer;
 
 pub use artefact::{Artefact, Decode, Encode, Existing, Persist, Readers, SaveOptions, verify};

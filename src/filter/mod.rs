@@ -17,11 +17,13 @@ mod array;
 mod batch;
 mod blocked;
 mod bloom;
+mod buckets;
 mod builder;
 mod counting;
 mod cuckoo;
 #[cfg(feature = "rayon")]
 mod parallel;
+mod retiring;
 mod settings;
 mod shared;
 mod word;
@@ -31,10 +33,12 @@ pub use bloom::BloomFilter;
 pub use builder::{Buildable, Builder, Plan, Shape};
 pub use counting::CountingBloomFilter;
 pub use cuckoo::CuckooFilter;
+pub use retiring::{Advance, RetiringCuckooFilter};
 pub use settings::PastCapacity;
 pub use shared::SharedBloomFilter;
 pub use word::WordBloomFilter;
 
+pub(crate) use retiring::{Epochs, OnHit};
 pub(crate) use settings::{InvalidParts, Settings};
 
 #[cfg(test)]

@@ -7,4 +7,5 @@
 pub mod blocked;
 pub mod bloom;
 pub mod cuckoo;
+pub mod retiring;
 pub mod word;

@@ -8,10 +8,12 @@ mod bits;
 mod counters;
 mod lines;
 mod slots;
+mod tagged;
 mod words;
 
 pub(crate) use bits::Bits;
 pub(crate) use counters::Counters;
 pub(crate) use lines::Lines;
 pub(crate) use slots::{ANY, Slots, words_for};
+pub(crate) use tagged::{LiveTags, TaggedSlots};
 pub use words::Words;

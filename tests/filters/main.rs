@@ -10,4 +10,5 @@ mod cases;
 mod laws;
 mod models;
 mod rates;
+mod retiring;
 mod sizing;
