@@ -6,7 +6,7 @@ use hapax::codec::{Artefact, DecodeError, FileError};
 use hapax::replay::{GenerationWindow, ReplayFilter};
 use hapax::{
     AnyFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, KeyHash,
-    Membership, WordBloomFilter,
+    Membership, RetiringCuckooFilter, WordBloomFilter,
 };
 
 type Open = fn(&[u8]) -> Result<(), DecodeError>;
@@ -59,6 +59,7 @@ doors!(COUNTING, CountingBloomFilter, in place CountingBloomFilter<&[u64]>);
 doors!(BLOCKED, BlockedBloomFilter, in place BlockedBloomFilter<&[u64]>);
 doors!(CUCKOO, CuckooFilter, in place CuckooFilter<&[u64]>);
 doors!(WORD, WordBloomFilter, in place WordBloomFilter<&[u64]>);
+doors!(RETIRING, RetiringCuckooFilter, in place RetiringCuckooFilter<&[u64]>);
 doors!(ANY, AnyFilter, in place AnyFilter<&[u64]>);
 doors!(WINDOW, GenerationWindow<AnyFilter>);
 doors!(REPLAY, ReplayFilter<GenerationWindow<AnyFilter>>);

@@ -14,6 +14,7 @@ mod keyed;
 mod malformed;
 mod parameters;
 mod reseal;
+mod retiring;
 mod samples;
 #[cfg(feature = "serde")]
 mod serde;

@@ -18,6 +18,7 @@ const BODY_1: (u16, u16) = (2, 1);
 pub(crate) const PROVENANCE: (u16, u16) = (3, 0);
 pub(crate) const WINDOW: (u16, u16) = (4, 0);
 pub(crate) const COUNTS: (u16, u16) = (5, 0);
+pub(crate) const EPOCHS: (u16, u16) = (7, 0);
 
 // Offsets in the header, in a row of the table, and in the parameters.
 const VERSION: usize = 8;
@@ -211,7 +212,11 @@ fn damaged_section_tables_are_refused() {
         },
     );
     for (name, code) in [("section type 0", 0), ("section type 6", 6)] {
-        row(name, resealed(&file, params, &[code, 0]), invalid("section type", "1 to 5", code));
+        row(
+            name,
+            resealed(&file, params, &[code, 0]),
+            invalid("section type", "1 to 5, or 7", code),
+        );
     }
     row(
         "reserved in the table",
@@ -321,6 +326,7 @@ fn a_kind_that_was_not_asked_for_is_named() {
         (doors::CUCKOO, "a cuckoo filter", "cuckoo-8", Kind::Cuckoo),
         (doors::BLOCKED, "a blocked Bloom filter", "blocked", Kind::Blocked),
         (doors::WORD, "a word-blocked Bloom filter", "word", Kind::Word),
+        (doors::RETIRING, "a retiring cuckoo filter", "retiring", Kind::Retiring),
         (doors::WINDOW, "a window of generations", "window-bloom", Kind::Window),
         (doors::REPLAY, "the state of a replay filter", "replay-cuckoo", Kind::Replay),
     ];
@@ -331,7 +337,7 @@ fn a_kind_that_was_not_asked_for_is_named() {
             table.row(name, doors, made(other), OnOpening, error);
         }
     }
-    for (_, _, name, found) in &kinds[5..] {
+    for (_, _, name, found) in &kinds[6..] {
         let error = DecodeError::WrongKind { expected: "a filter", found: *found };
         table.row(name, doors::ANY, made(name), OnOpening, error);
     }
@@ -370,6 +376,8 @@ fn sections_lie_where_the_table_above_says() {
     assert_eq!(ids("bloom"), [PARAMS, BODY, PROVENANCE]);
     assert_eq!(ids("window-bloom"), [PARAMS, BODY, PARAMS_1, BODY_1, WINDOW, PROVENANCE]);
     assert_eq!(ids("replay-cuckoo"), [PARAMS, BODY, PARAMS_1, BODY_1, WINDOW, COUNTS, PROVENANCE]);
+    assert_eq!(ids("retiring"), [PARAMS, BODY, EPOCHS, PROVENANCE]);
+    assert_eq!(ids("replay-retiring"), [PARAMS, BODY, EPOCHS, COUNTS, PROVENANCE]);
     let file = made("bloom");
     assert_eq!(reseal(assemble(&file, &parts(&file))), file);
 }
