@@ -80,6 +80,7 @@ pub trait Buildable: Sized + sealed::Sealed {
 
     /// Takes over options that are no part of the shape.
     #[doc(hidden)]
+    #[must_use]
     fn configure(self, _options: &Self::Options) -> Self {
         self
     }

@@ -70,20 +70,17 @@ impl Pair {
         let before = (self.filter.stats(), self.filter.current_epoch());
         let known = self.exact.epochs.contains_key(&index);
         let positive = self.filter.contains_hash(key(index));
-        match self.filter.insert_unique_hash(key(index)) {
-            Ok(seen) => {
-                assert_eq!(seen == Seen::Maybe, positive, "insert and contains agree");
-                assert!(seen == Seen::Maybe || !known, "{index} is live: Never is certain");
-                self.exact.follow(&self.filter);
-                if seen == Seen::Never || (self.refreshes && known) {
-                    self.exact.epochs.insert(index, self.exact.current);
-                }
-            }
-            Err(_) => {
-                assert!(!known, "{index} is live, found refused");
-                assert_eq!((self.filter.stats(), self.filter.current_epoch()), before);
-                self.refused += 1;
-            }
+        let Ok(seen) = self.filter.insert_unique_hash(key(index)) else {
+            assert!(!known, "{index} is live, found refused");
+            assert_eq!((self.filter.stats(), self.filter.current_epoch()), before);
+            self.refused += 1;
+            return;
+        };
+        assert_eq!(seen == Seen::Maybe, positive, "insert and contains agree");
+        assert!(seen == Seen::Maybe || !known, "{index} is live: Never is certain");
+        self.exact.follow(&self.filter);
+        if seen == Seen::Never || (self.refreshes && known) {
+            self.exact.epochs.insert(index, self.exact.current);
         }
     }
 
@@ -91,18 +88,15 @@ impl Pair {
     fn renew(&mut self, index: u64) {
         let positive = self.filter.contains_hash(key(index));
         let len = self.filter.stats().len;
-        match self.filter.renew_hash(key(index)) {
-            Ok(seen) => {
-                assert_eq!(seen == Seen::Maybe, positive);
-                assert!(seen == Seen::Never || self.filter.stats().len <= len, "stored twice");
-                self.exact.follow(&self.filter);
-                self.exact.epochs.insert(index, self.exact.current);
-            }
-            Err(_) => {
-                assert!(!positive, "a hit takes no slot");
-                self.refused += 1;
-            }
-        }
+        let Ok(seen) = self.filter.renew_hash(key(index)) else {
+            assert!(!positive, "a hit takes no slot");
+            self.refused += 1;
+            return;
+        };
+        assert_eq!(seen == Seen::Maybe, positive);
+        assert!(seen == Seen::Never || self.filter.stats().len <= len, "stored twice");
+        self.exact.follow(&self.filter);
+        self.exact.epochs.insert(index, self.exact.current);
     }
 
     fn ask(&mut self, live: impl Iterator<Item = u64>) {
