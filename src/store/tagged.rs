@@ -40,7 +40,7 @@ pub(crate) struct LiveTags {
 #[derive(Clone, Debug)]
 pub(crate) struct TaggedSlots<S> {
     slots: Slots<S>,
-    tag_bits: u32,
+    fields: Fields<u128>,
 }
 
 /// One bit for each slot of a bucket: the lowest of its `stride` bits.
@@ -85,38 +85,59 @@ trait Packed:
 impl Packed for u64 {}
 impl Packed for u128 {}
 
-/// The arithmetic on the slots of `P`: one, or four, which `ones` has the lowest bits of.
-#[derive(Clone, Copy)]
+/// The arithmetic on the slots of `P`: one, or four. The masks are made once: for a width that is not
+/// known at compile time that takes longer than a question.
+#[derive(Clone, Copy, Debug)]
 struct Fields<P> {
+    /// The lowest bit of every slot.
     ones: P,
+    /// 2^f − 1 in every slot.
+    values: P,
+    /// 2^t − 1 in every slot.
+    tags: P,
     value_bits: u32,
     tag_bits: u32,
+}
+
+impl Fields<u128> {
+    const fn new(bits: u32, tag_bits: u32) -> Self {
+        let ones =
+            if bits <= MAX_WIDE { 1 | 1 << bits | 1 << (2 * bits) | 1 << (3 * bits) } else { 1 };
+        let value_bits = bits - tag_bits;
+        let (values, tags) = (ones * ((1 << value_bits) - 1), ones * ((1 << tag_bits) - 1));
+        Self { ones, values, tags, value_bits, tag_bits }
+    }
+
+    /// For slots that lie in one word.
+    #[inline]
+    const fn in_a_word(self) -> Fields<u64> {
+        let Self { ones, values, tags, value_bits, tag_bits } = self;
+        Fields { ones: ones as u64, values: values as u64, tags: tags as u64, value_bits, tag_bits }
+    }
 }
 
 impl<P: Packed> Fields<P> {
     /// 1 for each slot that holds the value, whatever its tag.
     #[inline]
     fn equal(self, packed: P, value: u64) -> P {
-        let all = self.ones * P::from((1 << self.value_bits) - 1);
-        let differ = (packed & all) ^ (self.ones * P::from(value));
-        !((differ + all) >> self.value_bits) & self.ones
+        let differ = (packed & self.values) ^ (self.ones * P::from(value));
+        !((differ + self.values) >> self.value_bits) & self.ones
     }
 
     /// 1 for each slot whose tag is not live, whatever its value.
     #[inline]
     fn expired(self, packed: P, LiveTags { newest, live }: LiveTags) -> P {
         let tags = 1u64 << self.tag_bits;
-        let all = self.ones * P::from(tags - 1);
-        let ages = (self.ones * P::from(newest + tags) - (packed >> self.value_bits & all)) & all;
+        let newest = self.ones * P::from(newest + tags);
+        let ages = (newest - (packed >> self.value_bits & self.tags)) & self.tags;
         (ages + self.ones * P::from(tags - live)) >> self.tag_bits & self.ones
     }
 
     /// 1 for each slot of that tag, whatever its value.
     #[inline]
     fn tagged(self, packed: P, tag: u64) -> P {
-        let all = self.ones * P::from((1 << self.tag_bits) - 1);
-        let differ = (packed >> self.value_bits & all) ^ (self.ones * P::from(tag));
-        !((differ + all) >> self.tag_bits) & self.ones
+        let differ = (packed >> self.value_bits & self.tags) ^ (self.ones * P::from(tag));
+        !((differ + self.tags) >> self.tag_bits) & self.ones
     }
 }
 
@@ -157,7 +178,7 @@ impl<S: AsRef<[u64]>> TaggedSlots<S> {
     /// A table over its words; the caller has made `words_for(buckets, bits)` of them, where a slot
     /// has `bits`, 64 at most, and `tag_bits` of them, not all, are the tag.
     pub(crate) const fn new(words: S, buckets: u64, bits: u32, tag_bits: u32) -> Self {
-        Self { slots: Slots::new(words, buckets, bits), tag_bits }
+        Self { slots: Slots::new(words, buckets, bits), fields: Fields::new(bits, tag_bits) }
     }
 
     pub(crate) fn words(&self) -> &[u64] {
@@ -174,29 +195,24 @@ impl<S: AsRef<[u64]>> TaggedSlots<S> {
     }
 
     pub(crate) const fn tag_bits(&self) -> u32 {
-        self.tag_bits
+        self.fields.tag_bits
     }
 
     pub(crate) const fn value_bits(&self) -> u32 {
-        self.slots.bits() - self.tag_bits
+        self.fields.value_bits
     }
 
     #[inline]
     fn ask<const B: u32>(&self, bucket: u64, question: impl Question) -> Marks {
         let bits = self.slots.width::<B>();
-        let (value_bits, tag_bits) = (bits - self.tag_bits, self.tag_bits);
         if bits <= MAX_NARROW {
-            let ones = 1 | 1 << bits | 1 << (2 * bits) | 1 << (3 * bits);
-            let fields = Fields { ones, value_bits, tag_bits };
-            let marks = question.ask(fields, self.slots.narrow::<B>(bucket));
-            Marks { bits: marks.into(), stride: bits }
+            let packed = self.slots.narrow::<B>(bucket);
+            Marks { bits: question.ask(self.fields.in_a_word(), packed).into(), stride: bits }
         } else if bits <= MAX_WIDE {
-            let ones = 1u128 | 1 << bits | 1 << (2 * bits) | 1 << (3 * bits);
-            let fields = Fields { ones, value_bits, tag_bits };
-            let marks = question.ask(fields, self.slots.wide::<B>(bucket));
-            Marks { bits: marks, stride: bits }
+            let packed = self.slots.wide::<B>(bucket);
+            Marks { bits: question.ask(self.fields, packed), stride: bits }
         } else {
-            let fields = Fields { ones: 1u64, value_bits, tag_bits };
+            let fields = self.fields.in_a_word();
             let mark = |slot| question.ask(fields, self.slots.slot::<B>(bucket, slot as usize));
             let marks = (0..SLOTS).fold(0, |marks, slot| marks | mark(slot) << slot);
             Marks { bits: marks.into(), stride: 1 }
@@ -235,7 +251,7 @@ impl<S: AsRef<[u64]>> TaggedSlots<S> {
     /// Value and tag of a slot.
     #[inline]
     pub(crate) fn slot<const B: u32>(&self, bucket: u64, slot: usize) -> (u64, u64) {
-        let value_bits = self.slots.width::<B>() - self.tag_bits;
+        let value_bits = self.fields.value_bits;
         let packed = self.slots.slot::<B>(bucket, slot);
         (packed & ((1 << value_bits) - 1), packed >> value_bits)
     }
@@ -261,7 +277,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> TaggedSlots<S> {
     /// Stores value and tag.
     #[inline]
     pub(crate) fn set<const B: u32>(&mut self, bucket: u64, slot: usize, value: u64, tag: u64) {
-        let value_bits = self.slots.width::<B>() - self.tag_bits;
+        let value_bits = self.fields.value_bits;
         self.slots.set::<B>(bucket, slot, tag << value_bits | value);
     }
 
