@@ -21,8 +21,8 @@ LANES = [
     0x6A09E667, 0xBB67AE85, 0x3C6EF373, 0xA54FF53B, 0x510E527F, 0x9B05688D, 0x1F83D9AB, 0x5BE0CD19,
 ]
 XXH3, UNIFORM, SIPHASH = 1, 2, 3
-BLOOM, COUNTING, CUCKOO, BLOCKED, WORD, RETIRING, WINDOW, REPLAY = 1, 2, 3, 4, 6, 7, 64, 65
-PARAMS, BODY, PROVENANCE, WINDOW_STATE, COUNTS, EPOCHS = 1, 2, 3, 4, 5, 7
+BLOOM, COUNTING, CUCKOO, BLOCKED, FUSE, WORD, RETIRING, WINDOW, REPLAY = 1, 2, 3, 4, 5, 6, 7, 64, 65
+PARAMS, BODY, PROVENANCE, WINDOW_STATE, COUNTS, SHARDS, EPOCHS = 1, 2, 3, 4, 5, 6, 7
 
 
 class Refused(Exception):
@@ -109,15 +109,16 @@ def reduce(w, n):
 
 
 class Filter:
-    """Params and body, and epochs if it has them."""
+    """Params and body, and shards or epochs if it has them."""
 
-    def __init__(self, params, body, epochs):
+    def __init__(self, params, body, shards, epochs):
         need(len(params) == 64, "params are not 64 bytes")
         (self.kind, self.policy, reserved_1, self.per_key, self.counter_bits, reserved_2, self.salt,
          self.capacity, self.len, self.first, self.second, reserved_3) = struct.unpack("<HBBIIIQQQQQQ", params)
         need((reserved_1, reserved_2, reserved_3) == (0, 0, 0), "reserved bytes in the params")
-        need(self.kind in (BLOOM, COUNTING, CUCKOO, BLOCKED, WORD, RETIRING), "kind of filter")
-        need((epochs is None) == (self.kind != RETIRING), "epochs")
+        need(BLOOM <= self.kind <= RETIRING, "kind of filter")
+        need((shards is not None) == (self.kind == FUSE), "shards")
+        need((epochs is not None) == (self.kind == RETIRING), "epochs")
         need(self.policy in (0, 1), "policy")
         need(self.capacity >= 1, "capacity")
         self.size = len(body)
@@ -129,6 +130,8 @@ class Filter:
             self.check_retiring(epochs)
         elif self.kind == CUCKOO:
             self.check_cuckoo()
+        elif self.kind == FUSE:
+            self.read_shards(shards)
         else:
             self.check_array()
 
@@ -154,6 +157,43 @@ class Filter:
         need(self.bits >> used == 0, "bits after the last bucket")
         occupied = sum(slot != 0 for bucket in range(self.first) for slot in self.bucket(bucket))
         need(occupied == self.len, "occupied slots")
+
+    def read_shards(self, rows):
+        f = self.per_key
+        need(4 <= f <= 32, "fingerprint bits")
+        need(self.policy == 0 and self.first == 0, "policy and reserved bytes in the params")
+        need(len(rows) % 16 == 0, "length of the shards")
+        self.shards, words = [], 0
+        for keys, segments, start, log2, attempt, reserved in struct.iter_unpack("<IIHBBI", rows):
+            need(reserved == 0, "reserved bytes in the shards")
+            need(segments >= 1 and log2 <= 18 and attempt <= 63, "shard")
+            cells = (segments + 2) << log2
+            need(cells < 1 << 32 and 1 <= keys <= cells, "shard")
+            need(start > self.shards[-1][0] if self.shards else start == 0, "first prefix of a shard")
+            self.shards.append((start, attempt, keys, segments, log2, 64 * words))
+            size = 8 * -(-cells * f // 512)
+            used = 64 * words + cells * f
+            words += size
+            need((self.bits & (1 << 64 * words) - 1) >> used == 0, "bits after the last cell of a shard")
+        need(self.size == 8 * words, "length of the body")
+        keys = sum(shard[2] for shard in self.shards)
+        need(self.len == keys and self.capacity == max(keys, 1), "keys and capacity")
+
+    def contains_fuse(self, hi, lo):
+        f = self.per_key
+        shards = [shard for shard in self.shards if shard[0] <= hi >> 48]
+        if not shards:
+            return False
+        _, attempt, _, segments, log2, start = shards[-1]
+        a, b = mix(hi, lo, (self.salt + (attempt << 56)) & MASK)
+        length = 1 << log2
+        first = reduce(a, segments * length)
+        second = (first + length) ^ (a >> 18) % length
+        third = (first + 2 * length) ^ a % length
+        found = 0
+        for cell in (first, second, third):
+            found ^= self.bits >> start + cell * f & (1 << f) - 1
+        return found == b >> 64 - f
 
     def check_retiring(self, epochs):
         f, t = self.per_key, self.counter_bits
@@ -200,6 +240,8 @@ class Filter:
         return self.kind, self.policy, self.per_key, self.counter_bits, self.capacity, buckets, self.size
 
     def contains(self, hi, lo):
+        if self.kind == FUSE:
+            return self.contains_fuse(hi, lo)
         a, b = mix(hi, lo, self.salt)
         if self.kind in (CUCKOO, RETIRING):
             fingerprint = reduce(b, (1 << self.per_key) - 1) + 1
@@ -259,8 +301,7 @@ class File:
         need(version <= 1, "newer version")
         need(xxhash.xxh3_64_intdigest(data[:56]) == checksum, "checksum of the header")
         need(version == 1, "version 0")
-        kinds = (BLOOM, COUNTING, CUCKOO, BLOCKED, WORD, RETIRING, WINDOW, REPLAY)
-        need(self.kind in kinds, "kind")
+        need(BLOOM <= self.kind <= RETIRING or self.kind in (WINDOW, REPLAY), "kind")
         need(1 <= count <= 64, "number of sections")
         need(reserved_1 == bytes(6) and reserved_2 == 0, "reserved bytes in the header")
         need(self.function in (XXH3, UNIFORM, SIPHASH), "hash function")
@@ -273,7 +314,7 @@ class File:
         sections, end = [], 64 + 32 * count
         for row in struct.iter_unpack("<HHIQQQ", table):
             kind, index, reserved, offset, size, checksum = row
-            need(kind in (PARAMS, BODY, PROVENANCE, WINDOW_STATE, COUNTS, EPOCHS), "section type")
+            need(PARAMS <= kind <= EPOCHS, "section type")
             need(reserved == 0, "reserved bytes in the table")
             need(offset == -(-end // 64) * 64, "section offset")
             need(size % 8 == 0 if kind == BODY else size <= 1 << 20, "section length")
@@ -292,7 +333,7 @@ class File:
     def read_sections(self, sections):
         one = [(PARAMS, 0), (BODY, 0)]
         two = one + [(PARAMS, 1), (BODY, 1), (WINDOW_STATE, 0)]
-        shapes = {WINDOW: [two], REPLAY: [one, two]}.get(self.kind, [one])
+        shapes = {FUSE: [one + [(SHARDS, 0)]], WINDOW: [two], REPLAY: [one, two]}.get(self.kind, [one])
         end = [(COUNTS, 0)] * (self.kind == REPLAY) + [(PROVENANCE, 0)]
         ids = [(kind, index) for kind, index, _ in sections]
         # Epochs follow the body that they belong to, and nothing else.
@@ -303,8 +344,9 @@ class File:
         content = {(kind, index): section for kind, index, section in sections}
 
         self.filters = [
-            Filter(content[PARAMS, i], content[BODY, i], content.get((EPOCHS, i)))
-            for i in range(2) if (BODY, i) in content
+            Filter(content[PARAMS, i], content[BODY, i], content.get((SHARDS, i)), content.get((EPOCHS, i)))
+            for i in range(2)
+            if (BODY, i) in content
         ]
         if self.kind < WINDOW:
             need(self.filters[0].kind == self.kind, "kind in the params")

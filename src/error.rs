@@ -109,6 +109,20 @@ pub enum BuildError {
         /// The bytes asked for.
         byte_len: u64,
     },
+    /// Too many keys share their first 16 bits: they are no uniform hashes.
+    NotUniform {
+        /// How many do.
+        keys: u64,
+        /// How many may.
+        max: u64,
+    },
+    /// No attempt at a static filter succeeded. Nothing was built.
+    Construction {
+        /// Distinct keys of the part that failed.
+        keys: u64,
+        /// How often it was tried, each time with another salt and more room.
+        attempts: u32,
+    },
 }
 
 impl fmt::Display for BuildError {
@@ -141,6 +155,16 @@ impl fmt::Display for BuildError {
                 f,
                 "{byte_len} bytes of memory could not be had: lower the capacity or raise the false \
                  positive rate"
+            ),
+            Self::NotUniform { keys, max } => write!(
+                f,
+                "{keys} keys share their first 16 bits, expected at most {max}: these are no \
+                 uniform hashes; hash the keys with a Seed"
+            ),
+            Self::Construction { keys, attempts } => write!(
+                f,
+                "{attempts} attempts to place {keys} keys failed, expected one of the first few to \
+                 succeed, and nothing was built: try another salt"
             ),
         }
     }

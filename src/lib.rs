@@ -52,11 +52,12 @@ mod simd;
 mod store;
 mod sync;
 
-pub use any::AnyFilter;
+pub use any::{AnyFilter, GrowingFilter};
 pub use error::{BuildError, Full, FullReason, Incompatible};
 pub use filter::{
-    Advance, BlockedBloomFilter, BloomFilter, Builder, CountingBloomFilter, CuckooFilter,
-    PastCapacity, Plan, RetiringCuckooFilter, Shape, SharedBloomFilter, WordBloomFilter,
+    Advance, BinaryFuseFilter, BlockedBloomFilter, BloomFilter, Builder, CountingBloomFilter,
+    CuckooFilter, FuseBuild, FuseBuilder, FuseReport, PastCapacity, Plan, RetiringCuckooFilter,
+    Shape, SharedBloomFilter, WordBloomFilter,
 };
 pub use hash::{Digest, HashError, HashIdentity, Key, KeyHash, KeyId, Salt, SecretKey, Seed};
 pub use membership::{
@@ -65,17 +66,17 @@ pub use membership::{
 };
 #[cfg(feature = "screen")]
 pub use screen::{Screen, Verdict};
-pub use store::Words;
+pub use store::{Mapped, Words};
 
 /// The traits and types that most programs need.
 pub mod prelude {
     pub use crate::codec::Persist;
     pub use crate::replay::DropReplaysExt;
     pub use crate::{
-        AnyFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, Insert,
-        InsertExt, Key, KeyHash, Membership, MembershipExt, Merge, PastCapacity, Remove, RemoveExt,
-        Removed, RetiringCuckooFilter, Seed, Seen, SharedBloomFilter, SharedInsert,
-        SharedInsertExt, Unlock, WordBloomFilter,
+        AnyFilter, BinaryFuseFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter,
+        CuckooFilter, GrowingFilter, Insert, InsertExt, Key, KeyHash, Membership, MembershipExt,
+        Merge, PastCapacity, Remove, RemoveExt, Removed, RetiringCuckooFilter, Seed, Seen,
+        SharedBloomFilter, SharedInsert, SharedInsertExt, Unlock, WordBloomFilter,
     };
 }
 
@@ -90,4 +91,7 @@ mod documents {
     struct Design;
     #[doc = include_str!("../CONTRIBUTING.md")]
     struct Contributing;
+    #[cfg(feature = "screen")]
+    #[doc = include_str!("../docs/screen-passwords.md")]
+    struct ScreenPasswords;
 }

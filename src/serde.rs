@@ -16,11 +16,11 @@ use std::marker::PhantomData;
 use ::serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use ::serde::ser::{Serialize, Serializer};
 
-use crate::any::AnyFilter;
+use crate::any::{AnyFilter, GrowingFilter};
 use crate::codec::{Artefact, Decode, Encode, Provenance};
 use crate::filter::{
-    BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, RetiringCuckooFilter,
-    WordBloomFilter,
+    BinaryFuseFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter,
+    RetiringCuckooFilter, WordBloomFilter,
 };
 use crate::replay::{GenerationWindow, ReplayFilter};
 use crate::store::Words;
@@ -53,6 +53,8 @@ through_bytes!(
     CuckooFilter,
     RetiringCuckooFilter,
     WordBloomFilter,
+    BinaryFuseFilter,
+    GrowingFilter,
     AnyFilter,
     GenerationWindow,
     ReplayFilter

@@ -58,10 +58,10 @@ fn main() {
         for group in groups() {
             table.add(run(n, group(n)));
         }
-        println!("{table}");
         if n >= 10_000_000 {
             table.parallel = Some(parallel::seconds(n));
         }
+        println!("{table}");
         tables.push(table);
     }
     println!("{}", table::goals(&tables));

@@ -81,6 +81,14 @@ impl fmt::Display for Table {
             let lines = if outcome.name.contains("Cuckoo") { 2 } else { 1 };
             writeln!(f, " {:.2} |", Figure::Miss.times(outcome).quantile(0.5) / floor(lines))?;
         }
+        if let Some([serial, parallel]) = &self.parallel {
+            writeln!(
+                f,
+                "\nBlocked filter of all keys: {:.2} s by one thread, {:.2} s by two.",
+                middle(serial),
+                middle(parallel)
+            )?;
+        }
         if let Some(cuckoo) = self.find(CUCKOO) {
             let part = |from, to| cuckoo.insert.part(from, to).quantile(0.5);
             writeln!(

@@ -9,11 +9,14 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::build::BuildArgs;
 use crate::check::CheckArgs;
+use crate::convert::ConvertArgs;
 use crate::dedup::DedupArgs;
+use crate::diff::DiffArgs;
 use crate::exit::{self, Exit};
 use crate::generate::{CompletionsArgs, ManArgs};
 use crate::info::InfoArgs;
 use crate::progress::When;
+use crate::synthetic::GenArgs;
 use crate::trouble::Trouble;
 use crate::usage;
 use crate::verify::VerifyArgs;
@@ -68,7 +71,10 @@ pub(crate) enum Command {
     #[command(visible_alias = "show")]
     Info(InfoArgs),
     Verify(VerifyArgs),
+    Convert(ConvertArgs),
     Dedup(DedupArgs),
+    Diff(DiffArgs),
+    Gen(GenArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -81,7 +87,7 @@ pub(crate) fn definition() -> clap::Command {
 /// What the command line asks for.
 pub(crate) enum Request {
     /// Run this.
-    Run(Cli),
+    Run(Box<Cli>),
     /// Nothing; the answer (help, version) was printed.
     Answered(Exit),
 }
@@ -94,7 +100,7 @@ pub(crate) enum Request {
 /// must not be shown on a screen or end in a log.
 pub(crate) fn parse(args: &[OsString]) -> Result<Request, Trouble> {
     match Cli::try_parse_from(args) {
-        Ok(cli) => Ok(Request::Run(cli)),
+        Ok(cli) => Ok(Request::Run(Box::new(cli))),
         Err(error) => usage::answer(&error, args).map(Request::Answered),
     }
 }

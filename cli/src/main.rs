@@ -16,7 +16,9 @@ mod builtin;
 mod bytes;
 mod check;
 mod commands;
+mod convert;
 mod dedup;
+mod diff;
 mod exit;
 mod filters;
 mod generate;
@@ -26,7 +28,9 @@ mod lists;
 mod memory;
 mod progress;
 mod rate;
+mod rows;
 mod signals;
+mod synthetic;
 mod trouble;
 mod usage;
 mod verify;
@@ -64,7 +68,10 @@ fn run() -> Result<Exit, Trouble> {
     match cli.command {
         Command::Build(args) => commands::build(&args, cli.global),
         Command::Check(args) => check::run(&args, cli.global),
+        Command::Convert(args) => commands::convert(&args, cli.global),
         Command::Dedup(args) => dedup::run(&args, cli.global),
+        Command::Diff(args) => commands::diff(&args, cli.global),
+        Command::Gen(args) => commands::generate(&args, cli.global),
         Command::Info(args) => info::run(&args),
         Command::Verify(args) => commands::verify(&args, cli.global),
         Command::Completions(args) => generate::completions(&args),

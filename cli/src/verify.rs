@@ -1,9 +1,11 @@
 //! `hapax verify`: does a filter hold what it promises?
 //!
-//! First every byte of the file is checked, and its counts against its bodies. Then, against a list, every row is asked for: none may
-//! be missed.
+//! First every byte of the file is checked, and its counts against its bodies. Then, against a list,
+//! every row is asked for: none may be missed. And strangers, if wanted: no more of them may be
+//! reported present than was promised.
 
 mod args;
+mod measure;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,11 +13,13 @@ use std::path::{Path, PathBuf};
 use hapax::codec::{Artefact, DecodeError, FileError, Kind};
 use hapax::replay::{GenerationWindow, ReplayFilter};
 use hapax::screen::PasswordDigest;
-use hapax::{AnyFilter, Digest, HashIdentity, Membership};
+use hapax::{AnyFilter, Digest, GrowingFilter, HashIdentity, Mapped, Membership};
 
 pub(crate) use self::args::VerifyArgs;
+use self::measure::Measured;
 use crate::build::grouped;
 use crate::exit::Exit;
+use crate::info::promised_rate;
 use crate::lists::{self, Input, OpenList, Reading};
 use crate::trouble::{Trouble, shown};
 
@@ -26,14 +30,18 @@ pub(crate) struct VerifyRequest {
     pub(crate) filter: PathBuf,
     /// How the lists are read. `digest` and `min_count` come from the filter.
     pub(crate) reading: Reading,
+    /// What chooses the strangers that the rate of false positives is measured with, if it is.
+    pub(crate) strangers: Option<u64>,
 }
 
 /// What was found. (What cannot be read at all is a [`Trouble`].)
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Verified {
     filter: PathBuf,
     /// Rows asked for; `None` if there was no list.
     pub(crate) against: Option<Against>,
+    /// What asking for strangers found, if it was wanted.
+    pub(crate) measured: Option<Measured>,
 }
 
 /// What asking for every row of the lists found.
@@ -52,16 +60,18 @@ pub(crate) struct Against {
 impl Verified {
     /// 0 if every promise holds, 1 if one is broken.
     pub(crate) fn exit(&self) -> Exit {
-        match &self.against {
-            Some(against) if against.missed > 0 => Exit::No,
-            _ => Exit::Yes,
-        }
+        let missed = self.against.as_ref().is_some_and(|against| against.missed > 0);
+        let kept = self.measured.is_none_or(|measured| measured.holds());
+        if missed || !kept { Exit::No } else { Exit::Yes }
     }
 }
 
 impl fmt::Display for Verified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: every checksum and count is right", shown(&self.filter))?;
+        if let Some(measured) = &self.measured {
+            write!(f, "\n  {measured}")?;
+        }
         let Some(against) = &self.against else { return Ok(()) };
         write!(f, "\n  checked {}, missed {}", grouped(against.checked), grouped(against.missed))?;
         if against.skipped > 0 {
@@ -90,24 +100,37 @@ pub(crate) fn run(
     progress: &dyn Fn(u64),
 ) -> Result<Verified, Trouble> {
     let path = &request.filter;
-    if lists.is_empty() {
+    if lists.is_empty() && request.strangers.is_none() {
         check_file(path)?;
-        return Ok(Verified { filter: path.clone(), against: None });
+        return Ok(Verified { filter: path.clone(), against: None, measured: None });
     }
-    let artefact = Artefact::<AnyFilter>::load(path).map_err(|error| Trouble::file(&error))?;
+    let artefact = Artefact::<AnyFilter<Mapped>>::open_path_checked(path, u64::MAX);
+    let artefact = artefact.map_err(|error| Trouble::file(&error))?;
+    let measure = |seed| {
+        let filter = &artefact.filter;
+        let promised = promised_rate(filter).unwrap_or_else(|| filter.false_positive_rate());
+        Measured::new(filter, promised, seed).map_err(Trouble::new)
+    };
+    let measured = request.strangers.map(measure).transpose()?;
+    if lists.is_empty() {
+        return Ok(Verified { filter: path.clone(), against: None, measured });
+    }
     let reading = Reading {
         digest: Some(digest_of(path, &artefact.filter)?),
         min_count: artefact.provenance.min_count,
         ..request.reading
     };
     let mut against = Against::default();
-    let read = lists::read_all(lists, reading, progress, |name, row| {
-        against.checked += 1;
-        if !artefact.filter.contains_hash(row.hash) {
-            against.missed += 1;
-            if against.first_missed.is_none() {
-                against.first_missed = Some((name.clone(), row.number, row.offset));
-            }
+    let mut present = Vec::new();
+    let read = lists::read_all(lists, reading, progress, |lists::Rows { name, batch, .. }| {
+        present.resize(batch.len(), false);
+        let answered = artefact.filter.contains_batch(batch.hashes(), &mut present);
+        answered.map_err(Trouble::new)?;
+        against.checked += batch.len() as u64;
+        against.missed += present.iter().filter(|present| !**present).count() as u64;
+        let first = present.iter().position(|present| !present).and_then(|at| batch.get(at));
+        if let (Some(row), None) = (first, &against.first_missed) {
+            against.first_missed = Some((name.clone(), row.number, row.offset));
         }
         Ok(())
     })?;
@@ -117,12 +140,12 @@ pub(crate) fn run(
             "no row of the lists could be asked for, so nothing was verified",
         ));
     }
-    Ok(Verified { filter: path.clone(), against: Some(against) })
+    Ok(Verified { filter: path.clone(), against: Some(against), measured })
 }
 
 /// Checks every byte of a file, and what it says of its bodies, whatever kind of artefact it holds.
 fn check_file(path: &Path) -> Result<(), Trouble> {
-    let checked = match Artefact::<AnyFilter>::load(path) {
+    let checked = match Artefact::<AnyFilter<Mapped>>::open_path_checked(path, u64::MAX) {
         Err(FileError::Decode { source: DecodeError::WrongKind { found, .. }, .. }) => {
             check_compound(path, found)
         }
@@ -133,13 +156,13 @@ fn check_file(path: &Path) -> Result<(), Trouble> {
 
 /// Checks what is made of filters.
 fn check_compound(path: &Path, kind: Kind) -> Result<(), FileError> {
-    type Window = GenerationWindow<AnyFilter>;
+    type Window = GenerationWindow<GrowingFilter>;
     if kind != Kind::Replay {
         return Artefact::<Window>::load(path).map(drop);
     }
     // A replay filter usually has a window, and may have one filter in its place.
     Artefact::<ReplayFilter<Window>>::load(path).map(drop).or_else(|error| {
-        match Artefact::<ReplayFilter<AnyFilter>>::load(path) {
+        match Artefact::<ReplayFilter<GrowingFilter>>::load(path) {
             Ok(_) => Ok(()),
             Err(_) => Err(error),
         }
@@ -147,7 +170,7 @@ fn check_compound(path: &Path, kind: Kind) -> Result<(), FileError> {
 }
 
 /// Which hash the filter's keys are.
-fn digest_of(path: &Path, filter: &AnyFilter) -> Result<PasswordDigest, Trouble> {
+fn digest_of(path: &Path, filter: &impl Membership) -> Result<PasswordDigest, Trouble> {
     match filter.seed().identity() {
         HashIdentity::Uniform(Digest::Sha1) => Ok(PasswordDigest::Sha1),
         HashIdentity::Uniform(Digest::Nt) => Ok(PasswordDigest::Nt),

@@ -7,7 +7,8 @@ use arbitrary::{Arbitrary, Result, Unstructured};
 use hapax::codec::{Artefact, Decode, Encode, verify};
 use hapax::replay::{GenerationWindow, ReplayFilter};
 use hapax::{
-    AnyFilter, BloomFilter, CountingBloomFilter, CuckooFilter, Insert, KeyHash, Membership, Words,
+    AnyFilter, BinaryFuseFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter,
+    CuckooFilter, GrowingFilter, Insert, KeyHash, Membership, WordBloomFilter, Words,
 };
 
 #[expect(dead_code, reason = "the tests use more of it")]
@@ -54,6 +55,15 @@ fn insert(mut filter: impl Insert) {
     let _ = filter.stats();
 }
 
+/// Asks one by one and all at once.
+fn ask(filter: &impl Membership) {
+    let hashes: Vec<_> = hashes().collect();
+    let mut present = vec![false; hashes.len()];
+    filter.contains_batch(&hashes, &mut present).expect("as many answers as hashes");
+    assert!(hashes.iter().zip(present).all(|(&hash, yes)| filter.contains_hash(hash) == yes));
+    let _ = filter.stats();
+}
+
 fn check(bytes: &[u8]) {
     let mut words = vec![0u64; bytes.len().div_ceil(8)];
     bytemuck::cast_slice_mut::<_, u8>(&mut words)[..bytes.len()].copy_from_slice(bytes);
@@ -61,8 +71,8 @@ fn check(bytes: &[u8]) {
 
     // In place, what reading accepts is what opening, verifying and comparing the counts accept.
     macro_rules! both_doors {
-        ($($filter:ident),*) => {$(
-            let was_read = read::<$filter>(bytes, insert);
+        ($($filter:ident: $use:expr),*) => {$(
+            let was_read = read::<$filter>(bytes, $use);
             match Artefact::<$filter<&[u64]>>::open(bytes) {
                 Ok(Artefact { filter, .. }) => {
                     // Answers of an unverified file may be wrong; asking is safe.
@@ -75,10 +85,19 @@ fn check(bytes: &[u8]) {
             }
         )*};
     }
-    both_doors!(AnyFilter, BloomFilter, CountingBloomFilter, CuckooFilter);
-    read::<GenerationWindow<AnyFilter>>(bytes, insert);
-    read::<ReplayFilter<AnyFilter>>(bytes, admit);
-    read::<ReplayFilter<GenerationWindow<AnyFilter>>>(bytes, admit);
+    both_doors!(
+        AnyFilter: |filter| ask(&filter),
+        BinaryFuseFilter: |filter| ask(&filter),
+        GrowingFilter: insert,
+        BloomFilter: insert,
+        CountingBloomFilter: insert,
+        CuckooFilter: insert,
+        BlockedBloomFilter: insert,
+        WordBloomFilter: insert
+    );
+    read::<GenerationWindow<GrowingFilter>>(bytes, insert);
+    read::<ReplayFilter<GrowingFilter>>(bytes, admit);
+    read::<ReplayFilter<GenerationWindow<GrowingFilter>>>(bytes, admit);
 }
 
 fn admit<W: Insert>(mut filter: ReplayFilter<W>) {

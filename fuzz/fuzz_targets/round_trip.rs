@@ -6,8 +6,9 @@ use hapax::codec::{Artefact, Decode, Encode, Provenance, verify};
 use hapax::filter::{Buildable, Builder};
 use hapax::replay::{GenerationWindow, ReplayFilter};
 use hapax::{
-    AnyFilter, BloomFilter, CountingBloomFilter, CuckooFilter, Digest, Insert, KeyHash, Membership,
-    PastCapacity, Restart, Salt, SecretKey, Seed, Words,
+    AnyFilter, BinaryFuseFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter,
+    CuckooFilter, Digest, Insert, KeyHash, Membership, PastCapacity, Restart, Salt, SecretKey,
+    Seed, WordBloomFilter, Words,
 };
 
 #[derive(Debug, Arbitrary)]
@@ -31,6 +32,9 @@ enum Kind {
     Bloom,
     Counting,
     Cuckoo,
+    BinaryFuse,
+    Blocked,
+    Word,
 }
 
 #[derive(Clone, Copy, Debug, Arbitrary)]
@@ -48,6 +52,18 @@ enum Hash {
     Nt,
     Unspecified,
     Secret([u8; 16]),
+}
+
+impl Hash {
+    fn seed(self) -> Seed {
+        match self {
+            Self::Xxh3(seed) => Seed::new(seed),
+            Self::Sha1 => Seed::uniform(Digest::Sha1),
+            Self::Nt => Seed::uniform(Digest::Nt),
+            Self::Unspecified => Seed::uniform(Digest::Unspecified),
+            Self::Secret(secret) => Seed::secret(SecretKey::new(secret)),
+        }
+    }
 }
 
 /// Filters are asked and filled by hash, so that locked and uniform ones take part.
@@ -102,13 +118,7 @@ where
         .capacity(u64::from(input.capacity) + 1)
         .false_positive_rate((f64::from(input.rate) + 0.5) / 256.0)
         .salt(Salt::new(input.salt))
-        .seed(match input.seed {
-            Hash::Xxh3(seed) => Seed::new(seed),
-            Hash::Sha1 => Seed::uniform(Digest::Sha1),
-            Hash::Nt => Seed::uniform(Digest::Nt),
-            Hash::Unspecified => Seed::uniform(Digest::Unspecified),
-            Hash::Secret(secret) => Seed::secret(SecretKey::new(secret)),
-        })
+        .seed(input.seed.seed())
         .past_capacity(if input.degrade { PastCapacity::Degrade } else { PastCapacity::Refuse });
     let filter = || {
         let mut filter = builder.build().expect("every such filter can be built");
@@ -121,17 +131,7 @@ where
         window
     };
     match input.around {
-        Around::Nothing => {
-            let expected = answers(&filter(), input);
-            let (back, bytes) = round_trip(filter(), input);
-            assert_eq!(answers(&back, input), expected);
-            // A vector of bytes may start anywhere: its words are copied to where they can be read.
-            let mut words = vec![0u64; bytes.len() / 8];
-            bytemuck::cast_slice_mut(&mut words).copy_from_slice(&bytes);
-            let view = Artefact::<AnyFilter<&[u64]>>::open(bytemuck::cast_slice(&words));
-            assert_eq!(answers(&view.expect("what was written is opened").filter, input), expected);
-            round_trip::<AnyFilter>(filter().into(), input);
-        }
+        Around::Nothing => by_both_doors(&filter(), input),
         Around::Window => {
             let expected = answers(&window(), input);
             let (back, _) = round_trip(window(), input);
@@ -141,6 +141,35 @@ where
         Around::Replay => round_trip_of_replay(ReplayFilter::new(filter()), input),
         Around::ReplayWindow => round_trip_of_replay(ReplayFilter::new(window()), input),
     }
+}
+
+/// One filter, copied and in place.
+fn by_both_doors<F>(filter: &F, input: &Input)
+where
+    F: Membership + Encode + Decode<Words> + Into<AnyFilter> + Clone,
+{
+    let expected = answers(filter, input);
+    let (back, bytes) = round_trip(filter.clone(), input);
+    assert_eq!(answers(&back, input), expected);
+    // A vector of bytes may start anywhere: its words are copied to where they can be read.
+    let mut words = vec![0u64; bytes.len() / 8];
+    bytemuck::cast_slice_mut(&mut words).copy_from_slice(&bytes);
+    let view = Artefact::<AnyFilter<&[u64]>>::open(bytemuck::cast_slice(&words));
+    assert_eq!(answers(&view.expect("what was written is opened").filter, input), expected);
+    round_trip::<AnyFilter>(filter.clone().into(), input);
+}
+
+/// A filter of all keys at once; the given rate becomes a width.
+fn run_static(input: &Input) {
+    let built = BinaryFuseFilter::builder()
+        .fingerprint_bits(4 + u32::from(input.rate) % 29)
+        .salt(Salt::new(input.salt))
+        .seed(input.seed.seed())
+        .build_from(input.keys.iter().map(|&key| hash(key)))
+        .expect("every set of hashes can be built");
+    assert_eq!(built.report.keys + built.report.duplicates, input.keys.len() as u64);
+    assert!(input.keys.iter().all(|&key| built.filter.contains_hash(hash(key))));
+    by_both_doors(&built.filter, input);
 }
 
 fn round_trip_of_replay<W>(mut filter: ReplayFilter<W>, input: &Input)
@@ -167,6 +196,9 @@ fn run(input: Input) {
             let wide = builder.clone().fingerprint_bits(29);
             run_with(if input.wide { wide } else { builder }, &input);
         }
+        Kind::BinaryFuse => run_static(&input),
+        Kind::Blocked => run_with(BlockedBloomFilter::builder(), &input),
+        Kind::Word => run_with(WordBloomFilter::builder(), &input),
     }
 }
 

@@ -2,7 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
+use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
+
+use memmap2::Mmap;
 
 use super::atomic;
 use super::error::{DecodeError, FileError, ReadError};
@@ -11,7 +15,8 @@ use super::provenance::Provenance;
 use super::reader::{self, Sections};
 use super::writer::{self, Section};
 use crate::hash::HashIdentity;
-use crate::store::Words;
+use crate::simd::map;
+use crate::store::{Mapped, Words};
 
 /// A filter and where its keys came from: what a `.hapax` file holds.
 ///
@@ -137,7 +142,7 @@ impl<F: Encode> Artefact<F> {
     ///
     /// [`FileError::Exists`] as the options say, [`FileError::Io`] otherwise.
     pub fn save(&self, path: impl AsRef<Path>, options: SaveOptions) -> Result<(), FileError> {
-        atomic::write(path.as_ref(), options, |out| self.write_to(out))
+        atomic::write_file(path.as_ref(), options, |out| self.write_to(out))
     }
 }
 
@@ -213,6 +218,84 @@ impl<'a, F: Decode<&'a [u64]>> Artefact<F> {
     }
 }
 
+impl<F: Decode<Mapped>> Artefact<F> {
+    /// Maps a file and reads it in place, as [`open`](Self::open) does. It is held open as long as
+    /// the filter; pages come into memory as they are asked for, and processes share them.
+    ///
+    /// The file must not be changed in place meanwhile: cut short, it takes the process down.
+    /// [`save`](Self::save) and [`FuseWriter`](super::FuseWriter) put a new file in its place, which
+    /// is safe: the filter goes on with the old one.
+    ///
+    /// # Errors
+    ///
+    /// [`FileError::Io`] if it cannot be mapped, [`FileError::Decode`] as `open`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use hapax::codec::Artefact;
+    /// use hapax::{AnyFilter, Mapped, prelude::*};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("seen.hapax");
+    /// # BloomFilter::builder().capacity(100).false_positive_rate(0.01).build()?.save(&path)?;
+    /// let filter = Artefact::<AnyFilter<Mapped>>::open_path(&path)?.filter;
+    /// assert!(!filter.contains("alice")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_path(path: impl AsRef<Path>) -> Result<Self, FileError> {
+        Self::open_map(path.as_ref(), &Arc::new(mapped(path.as_ref())?))
+    }
+
+    fn open_map(path: &Path, map: &Arc<Mmap>) -> Result<Self, FileError> {
+        // Keys are asked all over the file: what lies next to one is not read in advance.
+        #[cfg(unix)]
+        let _ = map.advise(memmap2::Advice::Random);
+        let words = |body: Range<u64>| {
+            let body = usize::try_from(body.start).ok()?..usize::try_from(body.end).ok()?;
+            Mapped::new(map, body)
+        };
+        let sections = reader::open_with(map, words);
+        sections.and_then(Self::assemble).map_err(|error| FileError::decode(path, error))
+    }
+}
+
+impl<F: Decode<Mapped>> Artefact<F> {
+    /// As [`open_path`](Self::open_path), and checks every byte of files up to a length, and the counts
+    /// in them. Memory does not grow with the file.
+    ///
+    /// # Errors
+    ///
+    /// As `open_path`, and as [`verify_path`].
+    pub fn open_path_checked(path: impl AsRef<Path>, up_to: u64) -> Result<Self, FileError> {
+        let path = path.as_ref();
+        // One map for both: the path may name another file meanwhile.
+        let map = Arc::new(mapped(path)?);
+        if map.len() as u64 <= up_to {
+            verify_map(path, &map)?;
+        }
+        let artefact = Self::open_map(path, &map)?;
+        if map.len() as u64 <= up_to {
+            artefact.filter.check_body().map_err(|error| FileError::decode(path, error))?;
+        }
+        Ok(artefact)
+    }
+}
+
+/// Maps a file that has bytes.
+fn mapped(path: &Path) -> Result<Mmap, FileError> {
+    let at_path = |error| FileError::io(path, error);
+    let file = File::open(path).map_err(at_path)?;
+    let metadata = file.metadata().map_err(at_path)?;
+    if !metadata.is_file() {
+        let message = "expected a file, found a folder, a device or a pipe, which cannot be mapped";
+        return Err(at_path(io::Error::new(io::ErrorKind::InvalidInput, message)));
+    }
+    if metadata.len() == 0 {
+        return Err(FileError::decode(path, DecodeError::Empty));
+    }
+    map(&file).map_err(at_path)
+}
+
 impl<F> Artefact<F> {
     fn assemble<S>(mut sections: Sections<S>) -> Result<Self, DecodeError>
     where
@@ -241,6 +324,21 @@ impl<F> Artefact<F> {
 /// [`DecodeError`], naming the damaged part.
 pub fn verify(bytes: &[u8]) -> Result<(), DecodeError> {
     reader::verify(bytes)
+}
+
+/// Checks every byte of a file as [`verify`] does, in place: memory does not grow with it.
+///
+/// # Errors
+///
+/// [`FileError::Io`] if it cannot be mapped, [`FileError::Decode`] naming the damaged part.
+pub fn verify_path(path: impl AsRef<Path>) -> Result<(), FileError> {
+    verify_map(path.as_ref(), &mapped(path.as_ref())?)
+}
+
+fn verify_map(path: &Path, map: &Mmap) -> Result<(), FileError> {
+    #[cfg(unix)]
+    let _ = map.advise(memmap2::Advice::Sequential);
+    verify(map).map_err(|error| FileError::decode(path, error))
 }
 
 /// Saving and loading without provenance, for programs that keep filters of their own.

@@ -10,43 +10,114 @@ use tempfile::{Builder, NamedTempFile};
 use super::artefact::{Existing, Readers, SaveOptions};
 use super::error::FileError;
 
-/// Writes a file by way of a temporary one in the same folder.
-pub(super) fn write(
+/// Writes any file as artefacts are written: by way of a temporary one in the same folder, synced
+/// and renamed, so that there is the old file or the whole new one.
+///
+/// # Errors
+///
+/// [`FileError::Io`] if the file cannot be written, or with what `content` returns;
+/// [`FileError::Exists`] if it exists and is not to be replaced.
+pub fn write_file(
     path: &Path,
-    SaveOptions { existing, readers }: SaveOptions,
+    options: SaveOptions,
     content: impl FnOnce(&mut BufWriter<&mut File>) -> io::Result<()>,
 ) -> Result<(), FileError> {
-    if existing == Existing::Refuse && path.symlink_metadata().is_ok() {
-        return Err(FileError::exists(path));
-    }
-    let at_path = |error| FileError::io(path, error);
-    let target = target_of(path).map_err(at_path)?;
-    let folder = folder_of(&target);
-    // Opened before anything is written, so that what can fail does so while the old file stands.
-    let folder_handle = File::open(&folder).map_err(at_path)?;
-
-    let mut temporary = temporary_file(&folder, readers).map_err(at_path)?;
-    // Tells `remove_stale_temporaries` that somebody is at work. On a file system without locks it
-    // fails, there as here, and stale files stay.
-    let _ = temporary.as_file().try_lock();
-    if readers == Readers::Umask {
-        keep_permissions(&target, temporary.as_file()).map_err(at_path)?;
-    }
-    let mut out = BufWriter::new(temporary.as_file_mut());
-    content(&mut out).and_then(|()| out.flush()).map_err(at_path)?;
+    let mut draft = Draft::create(path, options)?;
+    let mut out = BufWriter::new(draft.file());
+    let written = content(&mut out).and_then(|()| out.flush());
     drop(out);
-    temporary.as_file().sync_all().map_err(at_path)?;
-    let persisted = match existing {
-        Existing::Replace => temporary.persist(&target),
-        // Another process may have made the file since it was looked for.
-        Existing::Refuse => temporary.persist_noclobber(&target),
-    };
-    persisted.map_err(|error| match error.error.kind() {
-        io::ErrorKind::AlreadyExists => FileError::exists(path),
-        _ => FileError::io(path, error.error),
-    })?;
-    // Makes the rename durable.
-    folder_handle.sync_all().map_err(at_path)
+    written.map_err(|error| draft.error(error))?;
+    draft.publish()
+}
+
+/// A file that is being written, under a temporary name until it is whole. Dropped before that, it
+/// leaves nothing.
+#[derive(Debug)]
+pub(super) struct Draft {
+    path: PathBuf,
+    target: PathBuf,
+    existing: Existing,
+    temporary: NamedTempFile,
+    /// Opened before anything is written, so that what can fail does so while the old file stands.
+    folder: File,
+    /// What the file is opened to at the end. Until then it is its owner's alone.
+    #[cfg(unix)]
+    permissions: Option<std::fs::Permissions>,
+}
+
+impl Draft {
+    pub(super) fn create(
+        path: &Path,
+        SaveOptions { existing, readers }: SaveOptions,
+    ) -> Result<Self, FileError> {
+        if existing == Existing::Refuse && path.symlink_metadata().is_ok() {
+            return Err(FileError::exists(path));
+        }
+        let at_path = |error| FileError::io(path, error);
+        let target = target_of(path).map_err(at_path)?;
+        let folder_path = folder_of(&target);
+        let folder = File::open(&folder_path).map_err(at_path)?;
+
+        let temporary = temporary_file(&folder_path, readers).map_err(at_path)?;
+        // Tells `remove_stale_temporaries` that somebody is at work. On a file system without locks
+        // it fails, there as here, and stale files stay.
+        let _ = temporary.as_file().try_lock();
+        #[cfg(unix)]
+        let permissions = match readers {
+            Readers::Owner => None,
+            Readers::Umask => Some(close(&target, temporary.as_file()).map_err(at_path)?),
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            target,
+            existing,
+            temporary,
+            folder,
+            #[cfg(unix)]
+            permissions,
+        })
+    }
+
+    /// Closes the file to all but its owner.
+    pub(super) fn restrict(&mut self) {
+        #[cfg(unix)]
+        {
+            self.permissions = None;
+        }
+    }
+
+    pub(super) fn file(&mut self) -> &mut File {
+        self.temporary.as_file_mut()
+    }
+
+    /// What is wrong with writing this file.
+    pub(super) fn error(&self, error: io::Error) -> FileError {
+        FileError::io(&self.path, error)
+    }
+
+    /// Makes the file durable and gives it its name.
+    pub(super) fn publish(self) -> Result<(), FileError> {
+        #[cfg(unix)]
+        let permissions = self.permissions.clone();
+        let Self { path, target, existing, temporary, folder, .. } = self;
+        let at_path = |error| FileError::io(&path, error);
+        #[cfg(unix)]
+        if let Some(permissions) = permissions {
+            temporary.as_file().set_permissions(permissions).map_err(at_path)?;
+        }
+        temporary.as_file().sync_all().map_err(at_path)?;
+        let persisted = match existing {
+            Existing::Replace => temporary.persist(&target),
+            // Another process may have made the file since it was looked for.
+            Existing::Refuse => temporary.persist_noclobber(&target),
+        };
+        persisted.map_err(|error| match error.error.kind() {
+            io::ErrorKind::AlreadyExists => FileError::exists(&path),
+            _ => FileError::io(&path, error.error),
+        })?;
+        // Makes the rename durable.
+        folder.sync_all().map_err(at_path)
+    }
 }
 
 /// The file that a path names through symbolic links: the link stays, and what it points to is
@@ -120,17 +191,16 @@ fn temporary_file(folder: &Path, readers: Readers) -> io::Result<NamedTempFile> 
     builder.tempfile_in(folder)
 }
 
-/// Gives the new file the permissions of the one it replaces, so that a file closed to others is
-/// not opened to them by the next save.
+/// Closes the new file to all but its owner while it is written, and says what it is to be opened to: as
+/// the one that it replaces, so that a file closed to others is not opened to them by the next save, or
+/// as any new file.
 #[cfg(unix)]
-fn keep_permissions(replaced: &Path, new: &File) -> io::Result<()> {
-    match std::fs::metadata(replaced) {
-        Ok(old) if old.is_file() => new.set_permissions(old.permissions()),
-        _ => Ok(()),
-    }
-}
-
-#[cfg(not(unix))]
-fn keep_permissions(_: &Path, _: &File) -> io::Result<()> {
-    Ok(())
+fn close(replaced: &Path, new: &File) -> io::Result<std::fs::Permissions> {
+    use std::os::unix::fs::PermissionsExt;
+    let of_any_new_file = new.metadata()?.permissions();
+    new.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+    Ok(match std::fs::metadata(replaced) {
+        Ok(old) if old.is_file() => old.permissions(),
+        _ => of_any_new_file,
+    })
 }

@@ -11,7 +11,10 @@ use crate::filter::{
 };
 use crate::hash::{HashIdentity, Salt, Seed};
 
-/// The parameter section: 64 bytes for every kind.
+/// Bytes of the parameter section, the same for every kind.
+pub(super) const PARAMS_LEN: u64 = 64;
+
+/// The parameter section.
 pub(crate) struct Params {
     pub(crate) kind: Kind,
     pub(super) settings: Settings,
@@ -26,12 +29,12 @@ pub(crate) struct Params {
 }
 
 impl Params {
-    fn encode(&self) -> Vec<u8> {
+    pub(super) fn encode(&self) -> Vec<u8> {
         let policy = match self.settings.past_capacity {
             PastCapacity::Refuse => 0,
             PastCapacity::Degrade => 1,
         };
-        let mut out = Vec::with_capacity(64);
+        let mut out = Vec::with_capacity(PARAMS_LEN as usize);
         out.extend_from_slice(&self.kind.code().to_le_bytes());
         out.extend_from_slice(&[policy, 0]);
         out.extend_from_slice(&self.per_key.to_le_bytes());
@@ -125,7 +128,7 @@ impl Params {
     }
 
     /// Checks that the fields of counting filters are 0 in a filter of another kind.
-    fn require_no_counters(&self) -> Result<(), DecodeError> {
+    pub(super) fn require_no_counters(&self) -> Result<(), DecodeError> {
         if self.counter_bits == 0 && self.second == 0 {
             return Ok(());
         }

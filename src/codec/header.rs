@@ -23,7 +23,7 @@ pub(super) const TRAILER_LEN: u64 = 16;
 pub(super) const ALIGNMENT: u64 = 64;
 /// Bounds what the table can make a reader allocate; a window of two generations has at most 9 sections.
 pub(super) const MAX_SECTIONS: u32 = 64;
-/// Sections other than bodies are short.
+/// Sections other than bodies are short; a table of 2¹⁶ shards is the longest.
 const MAX_SMALL_LEN: u64 = 1 << 20;
 
 /// What a file holds.
@@ -38,6 +38,8 @@ pub enum Kind {
     Cuckoo,
     /// A [`BlockedBloomFilter`](crate::BlockedBloomFilter).
     Blocked,
+    /// A [`BinaryFuseFilter`](crate::BinaryFuseFilter).
+    BinaryFuse,
     /// A [`WordBloomFilter`](crate::WordBloomFilter).
     Word,
     /// A [`RetiringCuckooFilter`](crate::RetiringCuckooFilter).
@@ -60,6 +62,7 @@ impl Kind {
             Self::Counting => 2,
             Self::Cuckoo => 3,
             Self::Blocked => 4,
+            Self::BinaryFuse => 5,
             Self::Word => 6,
             Self::Retiring => 7,
             Self::Window => 64,
@@ -73,6 +76,7 @@ impl Kind {
             2 => Ok(Self::Counting),
             3 => Ok(Self::Cuckoo),
             4 => Ok(Self::Blocked),
+            5 => Ok(Self::BinaryFuse),
             6 => Ok(Self::Word),
             7 => Ok(Self::Retiring),
             64 => Ok(Self::Window),
@@ -89,6 +93,7 @@ impl fmt::Display for Kind {
             Self::Counting => "a counting Bloom filter",
             Self::Cuckoo => "a cuckoo filter",
             Self::Blocked => "a blocked Bloom filter",
+            Self::BinaryFuse => "a binary fuse filter",
             Self::Word => "a word-blocked Bloom filter",
             Self::Retiring => "a retiring cuckoo filter",
             Self::Window => "a window of generations",
@@ -110,6 +115,8 @@ pub(crate) enum SectionType {
     Window,
     /// What a replay filter has counted.
     Counts,
+    /// The shards of a binary fuse filter.
+    Shards,
     /// What a retiring filter knows of its epochs.
     Epochs,
 }
@@ -122,6 +129,7 @@ impl SectionType {
             Self::Provenance => 3,
             Self::Window => 4,
             Self::Counts => 5,
+            Self::Shards => 6,
             Self::Epochs => 7,
         }
     }
@@ -133,10 +141,11 @@ impl SectionType {
             3 => Ok(Self::Provenance),
             4 => Ok(Self::Window),
             5 => Ok(Self::Counts),
+            6 => Ok(Self::Shards),
             7 => Ok(Self::Epochs),
             found => Err(DecodeError::Invalid {
                 what: "section type",
-                expected: "1 to 5, or 7".to_owned(),
+                expected: "1 to 7".to_owned(),
                 found: found.to_string(),
             }),
         }
@@ -149,6 +158,7 @@ impl SectionType {
             Self::Provenance => "provenance",
             Self::Window => "window",
             Self::Counts => "counts",
+            Self::Shards => "shards",
             Self::Epochs => "epochs",
         }
     }

@@ -24,17 +24,22 @@ mod artefact;
 mod atomic;
 mod error;
 mod filters;
+mod fuse;
 mod header;
 mod provenance;
 mod reader;
 mod retiring;
+mod stream;
 mod writer;
 
-pub use artefact::{Artefact, Decode, Encode, Existing, Persist, Readers, SaveOptions, verify};
-pub use atomic::remove_stale_temporaries;
+pub use artefact::{
+    Artefact, Decode, Encode, Existing, Persist, Readers, SaveOptions, verify, verify_path,
+};
+pub use atomic::{remove_stale_temporaries, write_file};
 pub use error::{DecodeError, FileError, ReadError};
 pub use header::{FORMAT_VERSION, Kind};
 pub use provenance::Provenance;
+pub use stream::{FuseWriter, Order, StreamError, StreamOptions};
 
 #[doc(hidden)]
 pub use reader::Sections;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, Read};
+use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -164,6 +165,14 @@ pub(super) fn read(input: &mut impl Read) -> Result<Sections<Words>, ReadError> 
 /// Finds the sections of bytes that stay where they are. Everything is checked but the bodies,
 /// which are not looked at.
 pub(super) fn open(bytes: &[u8]) -> Result<Sections<&[u64]>, DecodeError> {
+    open_with(bytes, |body| bytemuck::try_cast_slice(between(bytes, body.start, body.end)).ok())
+}
+
+/// As [`open`], with words that `words` makes of where they are in the bytes.
+pub(super) fn open_with<S>(
+    bytes: &[u8],
+    words: impl Fn(Range<u64>) -> Option<S>,
+) -> Result<Sections<S>, DecodeError> {
     let (header, entries) = layout(bytes)?;
     let mut parts = VecDeque::with_capacity(entries.len());
     for entry in &entries {
@@ -172,8 +181,8 @@ pub(super) fn open(bytes: &[u8]) -> Result<Sections<&[u64]>, DecodeError> {
             if cfg!(target_endian = "big") {
                 return Err(DecodeError::BigEndian);
             }
-            let words = bytemuck::try_cast_slice(content).map_err(|_| DecodeError::Unaligned)?;
-            Content::Words(words)
+            let body = entry.offset..entry.offset + entry.len;
+            Content::Words(words(body).ok_or(DecodeError::Unaligned)?)
         } else {
             check(entry, content)?;
             Content::Small(content.to_vec())

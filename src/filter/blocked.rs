@@ -35,7 +35,7 @@ use crate::store::{Lines, Words};
 
 /// A blocked Bloom filter: k bits per key in one line of 512.
 ///
-/// Bits per key at 1 % / 0.1 % / 2⁻¹⁶: 9.95 / 15.6 / 28.2; the lowest rate is 2⁻²⁰. Any operation
+/// Bits per key at 1 % / 0.1 % / 2⁻¹⁶: 9.95 / 15.6 / 28.3; the lowest rate is 2⁻²⁰. Any operation
 /// touches one cache line. It can be merged and cannot forget.
 ///
 /// `S` holds the words: [`Words`] owns them, `&[u64]` reads a file's body in place.

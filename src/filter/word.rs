@@ -222,7 +222,7 @@ impl<S: AsRef<[u64]>> WordBloomFilter<S> {
 
     /// Compares what is stored about the bits with the bits. O(m).
     pub(crate) fn check_counts(&self) -> Result<(), InvalidParts> {
-        let counted = self.words().iter().map(|word| u64::from(word.count_ones())).sum();
+        let counted: u64 = self.words().iter().map(|word| u64::from(word.count_ones())).sum();
         InvalidParts::unless(self.ones == counted, "number of set bits", self.ones, counted)
     }
 

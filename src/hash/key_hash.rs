@@ -82,6 +82,15 @@ impl KeyHash {
         let b = self.hi ^ fold(a ^ salt.round_2, MULTIPLIER_2);
         Mixed { a, b }
     }
+
+    /// The hash that was mixed under this salt: the inverse of [`mix`](Self::mix).
+    #[must_use]
+    #[inline]
+    pub(crate) const fn unmix(Mixed { a, b }: Mixed, salt: Salt) -> Self {
+        let hi = b ^ fold(a ^ salt.round_2, MULTIPLIER_2);
+        let lo = a ^ fold(hi ^ salt.round_1, MULTIPLIER_1);
+        Self { hi, lo }
+    }
 }
 
 /// The first 32 bits: enough to tell keys apart in a report. The whole of an NT hash is as good as
@@ -89,6 +98,14 @@ impl KeyHash {
 impl fmt::Debug for KeyHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "KeyHash({:08x}…)", self.hi >> 32)
+    }
+}
+
+/// For buffers of hashes that stand for secrets.
+impl zeroize::Zeroize for KeyHash {
+    fn zeroize(&mut self) {
+        self.hi.zeroize();
+        self.lo.zeroize();
     }
 }
 

@@ -7,5 +7,6 @@
 pub mod blocked;
 pub mod bloom;
 pub mod cuckoo;
+pub mod fuse;
 pub mod retiring;
 pub mod word;

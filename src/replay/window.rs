@@ -14,7 +14,7 @@
 //! afresh in the next generation.
 
 use super::Window;
-use crate::any::AnyFilter;
+use crate::any::GrowingFilter;
 use crate::codec::invalid;
 use crate::codec::{
     Decode, DecodeError, Encode, Fields, Kind, Params, Section, SectionType, Sections,
@@ -121,9 +121,9 @@ impl<F> GenerationWindow<F> {
 
     /// The same window over filters of any kind, for a kind chosen at run time.
     #[must_use]
-    pub fn into_any(self) -> GenerationWindow<AnyFilter>
+    pub fn into_any(self) -> GenerationWindow<GrowingFilter>
     where
-        F: Into<AnyFilter>,
+        F: Into<GrowingFilter>,
     {
         GenerationWindow {
             current: self.current.into(),

@@ -15,6 +15,7 @@ use std::fmt;
 use sha1::Digest as _;
 use zeroize::Zeroizing;
 
+use super::hex;
 use crate::hash::{Digest, KeyHash};
 
 /// Bytes of a SHA-1 digest.
@@ -162,30 +163,17 @@ pub fn bytes_from_hex<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
         return None;
     }
     let mut bytes = [0; N];
-    // Faults are gathered and looked at once: a branch per digit costs more than the digit.
     let mut faults = 0;
-    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        let (high, low) = (NIBBLES[usize::from(pair[0])], NIBBLES[usize::from(pair[1])]);
-        faults |= high | low;
-        *byte = (high << 4) | (low & 0xf);
+    for (four, eight) in bytes.chunks_mut(4).zip(digits.chunks(8)) {
+        // The last word may be short; what fills it up is left out again.
+        let mut padded = [b'0'; 8];
+        padded[..eight.len()].copy_from_slice(eight);
+        let (value, fault) = hex::word(padded);
+        faults |= fault;
+        four.copy_from_slice(&value.to_be_bytes()[..four.len()]);
     }
-    (faults & NO_DIGIT == 0).then_some(bytes)
+    (faults == 0).then_some(bytes)
 }
-
-/// Marks the bytes that are no hexadecimal digit; not a nibble of any.
-const NO_DIGIT: u8 = 0x80;
-
-/// The value of each hexadecimal digit.
-static NIBBLES: [u8; 256] = {
-    let mut table = [NO_DIGIT; 256];
-    let mut value: u8 = 0;
-    while value < 16 {
-        table[b"0123456789abcdef"[value as usize] as usize] = value;
-        table[b"0123456789ABCDEF"[value as usize] as usize] = value;
-        value += 1;
-    }
-    table
-};
 
 /// The password is not UTF-8, so it has no NT hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

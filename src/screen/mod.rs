@@ -33,10 +33,17 @@
 //! SHA-1 and NT serve here as lookup keys, because the lists are made of them. They are not a way
 //! to store passwords.
 
+pub mod confirm;
 pub mod digest;
+mod error;
+mod hex;
 pub mod list;
 #[expect(clippy::module_inception, reason = "`Screen` in `screen::screen`, re-exported here")]
 mod screen;
+mod verdict;
 
+pub use confirm::{ConfirmError, ConfirmList, Confirmation};
 pub use digest::{NotUtf8, PasswordDigest};
-pub use screen::{PasswordForm, Screen, ScreenError, Verdict};
+pub use error::ScreenError;
+pub use screen::{Scratch, Screen};
+pub use verdict::{Finding, PasswordForm, Verdict};

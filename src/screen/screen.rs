@@ -2,12 +2,19 @@
 
 use std::fmt;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::digest::{NT_LEN, NotUtf8, PasswordDigest, SHA1_LEN, nt_key, sha1_key};
+use zeroize::Zeroizing;
+
+use super::confirm::{ConfirmError, ConfirmFault, ConfirmList, Confirmation};
+use super::digest::{NT_LEN, PasswordDigest, SHA1_LEN, nt_key, sha1_key};
+use super::error::ScreenError;
+use super::verdict::{Finding, PasswordForm, Verdict};
 use crate::any::AnyFilter;
 use crate::codec::{Artefact, DecodeError, FileError};
-use crate::hash::{Digest, HashError, HashIdentity, KeyHash};
-use crate::membership::Membership;
+use crate::hash::{Digest, HashIdentity, KeyHash};
+use crate::membership::{BatchError, Membership};
+use crate::store::Mapped;
 
 /// Looks passwords up in a filter made from a list of compromised ones.
 ///
@@ -21,8 +28,8 @@ use crate::membership::Membership;
 /// | `Seed::new`, `Seed::secret` | hashed, asked | error | error |
 /// | `Seed::uniform(Digest::Unspecified)` | error | error | error |
 ///
-/// It holds nothing but the filter: any number of threads may ask one `Screen` at once, and a
-/// query costs the hash and one lookup.
+/// It holds nothing but the filter and, with [`with_confirm`](Self::with_confirm), the open list:
+/// any number of threads may ask one `Screen` at once, and a query costs the hash and one lookup.
 ///
 /// # Examples
 ///
@@ -48,12 +55,23 @@ use crate::membership::Membership;
 /// assert!(screen.check_nt(&[0; 16]).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Screen<F = AnyFilter> {
+pub struct Screen<F = AnyFilter<Mapped>> {
     filter: F,
+    confirm: Option<ConfirmList>,
+    /// Positives of the filter that the list refuted.
+    false_alarms: AtomicU64,
 }
 
+/// Bytes of a file that are read when it is opened: a few milliseconds.
+const CHECKED_LEN: u64 = 16 << 20;
+
 impl Screen {
-    /// Opens a `.hapax` file made from a list, checking everything. Costs one pass over the file.
+    /// Opens a `.hapax` file made from a list, in place: it is mapped, and stays with the operating
+    /// system. Costs a millisecond or two.
+    ///
+    /// A file of up to 16 MiB is checked to the last byte. Of a larger one all is checked but the
+    /// body, which would have to be read: run [`verify_path`](crate::codec::verify_path) on it once,
+    /// after it was copied.
     ///
     /// # Errors
     ///
@@ -78,7 +96,7 @@ impl Screen {
     /// ```
     pub fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
-        let filter = Artefact::<AnyFilter>::load(path)?.filter;
+        let filter = Artefact::<AnyFilter<Mapped>>::open_path_checked(path, CHECKED_LEN)?.filter;
         if filter.stats().len == 0 {
             return Err(FileError::Decode {
                 path: std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
@@ -96,12 +114,72 @@ impl Screen {
 impl<F: Membership> Screen<F> {
     /// Asks this filter, owned or borrowed from elsewhere.
     pub const fn new(filter: F) -> Self {
-        Self { filter }
+        Self { filter, confirm: None, false_alarms: AtomicU64::new(0) }
+    }
+
+    /// Looks every positive of the filter up in the list that it was built from, which makes the
+    /// answer certain and tells how often the password was seen. What the filter denies is
+    /// answered without the list. With it, a filter of 2⁻⁸ in half the memory serves as well as
+    /// one of 2⁻¹⁶.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfirmError`] if the list is of other hashes than the filter, or has not half as many
+    /// rows as the filter has keys: then it is another list, or a part of one, and would refute
+    /// passwords that are listed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use hapax::prelude::*;
+    /// # use hapax::{Digest, Seed};
+    /// use hapax::screen::{ConfirmList, Finding, PasswordDigest::Sha1, Screen};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("list.txt");
+    /// # std::fs::write(&path, "5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8:10434004\n")?;
+    /// # let mut filter = BloomFilter::builder().capacity(10).false_positive_rate(1e-9)
+    /// #     .seed(Seed::uniform(Digest::Sha1)).build()?;
+    /// # let _ = filter.insert_hash(Sha1.key_of(b"password")?)?;
+    /// let screen = Screen::new(filter).with_confirm(ConfirmList::open(path, Sha1)?)?;
+    /// let found = screen.find(b"password")?;
+    /// assert_eq!(found, Finding::Confirmed { count: Some(10_434_004) });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_confirm(self, list: ConfirmList) -> Result<Self, ConfirmError> {
+        let of_filter = match self.identity() {
+            HashIdentity::Uniform(Digest::Sha1) => Some(PasswordDigest::Sha1),
+            HashIdentity::Uniform(Digest::Nt) => Some(PasswordDigest::Nt),
+            _ => None,
+        };
+        let Some(expected) = of_filter else {
+            return Err(list.refused(ConfirmFault::NotOfHashes));
+        };
+        let found = list.digest();
+        if found != expected {
+            return Err(list.refused(ConfirmFault::OtherDigest { expected, found }));
+        }
+        let (keys, rows) = (self.filter.stats().len, list.estimate_rows());
+        if rows < keys / 2 {
+            return Err(list.refused(ConfirmFault::TooFewRows { keys, rows }));
+        }
+        Ok(Self { confirm: Some(list), ..self })
     }
 
     /// The filter asked.
     pub const fn filter(&self) -> &F {
         &self.filter
+    }
+
+    /// The list that confirms, if there is one.
+    pub const fn confirm(&self) -> Option<&ConfirmList> {
+        self.confirm.as_ref()
+    }
+
+    /// How many positives of the filter the list has refuted so far: against the number of
+    /// queries, a measurement of the filter's rate. Far more than the rate promises mean that the
+    /// list is not the one that the filter was built from.
+    pub fn false_alarms(&self) -> u64 {
+        self.false_alarms.load(Ordering::Relaxed)
     }
 
     /// Gives the filter back.
@@ -117,51 +195,187 @@ impl<F: Membership> Screen<F> {
     /// # Errors
     ///
     /// [`ScreenError`] if the filter cannot be asked for a plain password (see the table above),
-    /// or if its secret key is missing, or if it holds NT hashes and the password is not UTF-8.
+    /// or if its secret key is missing, or if it holds NT hashes and the password is not UTF-8, or
+    /// if the list that should confirm cannot tell.
     pub fn check(&self, password: &[u8]) -> Result<Verdict, ScreenError> {
-        let key = match self.identity() {
-            HashIdentity::Uniform(Digest::Sha1) => PasswordDigest::Sha1.key_of(password)?,
-            HashIdentity::Uniform(Digest::Nt) => PasswordDigest::Nt.key_of(password)?,
-            HashIdentity::Xxh3(_) | HashIdentity::Siphash(_) => {
-                self.filter.seed().hash(password)?
-            }
-            HashIdentity::Uniform(Digest::Unspecified) => {
-                return Err(self.unanswerable(PasswordForm::Plain));
-            }
-        };
-        Ok(self.verdict(key))
+        self.find(password).map(Finding::verdict)
     }
 
     /// Looks up the SHA-1 of a password.
     ///
     /// # Errors
     ///
-    /// [`ScreenError::Unanswerable`] if the filter's keys are not SHA-1.
+    /// [`ScreenError::Unanswerable`] if the filter's keys are not SHA-1, [`ScreenError::Confirm`]
+    /// if the list that should confirm cannot tell.
     pub fn check_sha1(&self, sha1: &[u8; SHA1_LEN]) -> Result<Verdict, ScreenError> {
-        match self.identity() {
-            HashIdentity::Uniform(Digest::Sha1) => Ok(self.verdict(sha1_key(sha1))),
-            _ => Err(self.unanswerable(PasswordForm::Sha1)),
-        }
+        self.find_sha1(sha1).map(Finding::verdict)
     }
 
     /// Looks up the NT hash of a password.
     ///
     /// # Errors
     ///
-    /// [`ScreenError::Unanswerable`] if the filter's keys are not NT hashes.
+    /// [`ScreenError::Unanswerable`] if the filter's keys are not NT hashes,
+    /// [`ScreenError::Confirm`] if the list that should confirm cannot tell.
     pub fn check_nt(&self, nt: &[u8; NT_LEN]) -> Result<Verdict, ScreenError> {
+        self.find_nt(nt).map(Finding::verdict)
+    }
+
+    /// As [`check`](Self::check), and says what the answer rests on.
+    ///
+    /// # Errors
+    ///
+    /// As for [`check`](Self::check).
+    pub fn find(&self, password: &[u8]) -> Result<Finding, ScreenError> {
+        self.find_key(self.key_of(password)?)
+    }
+
+    /// As [`check_sha1`](Self::check_sha1), and says what the answer rests on.
+    ///
+    /// # Errors
+    ///
+    /// As for [`check_sha1`](Self::check_sha1).
+    pub fn find_sha1(&self, sha1: &[u8; SHA1_LEN]) -> Result<Finding, ScreenError> {
+        self.answers(PasswordForm::Sha1)?;
+        self.find_key(sha1_key(sha1))
+    }
+
+    /// As [`check_nt`](Self::check_nt), and says what the answer rests on.
+    ///
+    /// # Errors
+    ///
+    /// As for [`check_nt`](Self::check_nt).
+    pub fn find_nt(&self, nt: &[u8; NT_LEN]) -> Result<Finding, ScreenError> {
+        self.answers(PasswordForm::Nt)?;
+        self.find_key(nt_key(nt))
+    }
+
+    /// Whether the filter can be asked for passwords given like this.
+    ///
+    /// # Errors
+    ///
+    /// [`ScreenError`] if it cannot, as for every password.
+    pub fn answers(&self, form: PasswordForm) -> Result<(), ScreenError> {
+        let asked = match (form, self.identity()) {
+            (PasswordForm::Plain, _) => return self.key_of(b"").map(|_| ()),
+            (PasswordForm::Sha1, HashIdentity::Uniform(Digest::Sha1))
+            | (PasswordForm::Nt, HashIdentity::Uniform(Digest::Nt)) => return Ok(()),
+            (asked, _) => asked,
+        };
+        Err(self.unanswerable(asked))
+    }
+
+    /// The key of a password in this filter, for [`find_batch`](Self::find_batch).
+    ///
+    /// # Errors
+    ///
+    /// As for [`check`](Self::check), but for what the list may say.
+    pub fn key_of(&self, password: &[u8]) -> Result<KeyHash, ScreenError> {
         match self.identity() {
-            HashIdentity::Uniform(Digest::Nt) => Ok(self.verdict(nt_key(nt))),
-            _ => Err(self.unanswerable(PasswordForm::Nt)),
+            HashIdentity::Uniform(Digest::Sha1) => Ok(PasswordDigest::Sha1.key_of(password)?),
+            HashIdentity::Uniform(Digest::Nt) => Ok(PasswordDigest::Nt.key_of(password)?),
+            HashIdentity::Xxh3(_) | HashIdentity::Siphash(_) => {
+                Ok(self.filter.seed().hash(password)?)
+            }
+            HashIdentity::Uniform(Digest::Unspecified) => {
+                Err(self.unanswerable(PasswordForm::Plain))
+            }
         }
+    }
+
+    /// Looks up many keys: from [`key_of`](Self::key_of), or from hashes of the filter's kind
+    /// ([`PasswordDigest::key_from_hex`]). The filter is asked for all of them at once, and the
+    /// list, in one forward pass, for those that the filter did not deny.
+    ///
+    /// Afterwards `findings` has as many elements as `keys`. The buffers of `scratch` are used again.
+    ///
+    /// # Errors
+    ///
+    /// [`ScreenError::Confirm`] if the list cannot tell of one of them; `findings` is empty then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use hapax::prelude::*;
+    /// # use hapax::{Digest, Seed};
+    /// use hapax::screen::{Finding, Scratch, Screen};
+    /// # let mut filter = BloomFilter::builder().capacity(10).false_positive_rate(1e-9)
+    /// #     .seed(Seed::uniform(Digest::Sha1)).build()?;
+    /// # let sha1 = hapax::screen::PasswordDigest::Sha1;
+    /// # let _ = filter.insert_hash(sha1.key_of(b"password")?)?;
+    /// let screen = Screen::new(filter);
+    /// let keys = [screen.key_of(b"password")?, screen.key_of(b"correct horse")?];
+    /// let (mut findings, mut scratch) = (Vec::new(), Scratch::default());
+    /// screen.find_batch(&keys, &mut findings, &mut scratch)?;
+    /// assert_eq!(findings, [Finding::Maybe, Finding::NotListed]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn find_batch(
+        &self,
+        keys: &[KeyHash],
+        findings: &mut Vec<Finding>,
+        scratch: &mut Scratch,
+    ) -> Result<(), ScreenError> {
+        findings.clear();
+        scratch.present.clear();
+        scratch.present.resize(keys.len(), false);
+        let answered: Result<(), BatchError> =
+            self.filter.contains_batch(keys, &mut scratch.present);
+        debug_assert!(answered.is_ok(), "the slices have one length");
+        let present = scratch.present.iter();
+        findings
+            .extend(present.map(|&maybe| if maybe { Finding::Maybe } else { Finding::NotListed }));
+        if let Some(list) = &self.confirm
+            && let Err(error) = self.confirm_batch(list, keys, findings, scratch)
+        {
+            findings.clear();
+            return Err(error.into());
+        }
+        Ok(())
+    }
+
+    fn confirm_batch(
+        &self,
+        list: &ConfirmList,
+        keys: &[KeyHash],
+        findings: &mut [Finding],
+        scratch: &mut Scratch,
+    ) -> Result<(), ConfirmError> {
+        scratch.maybe.clear();
+        let maybe = keys.iter().zip(&scratch.present).filter(|(_, present)| **present);
+        scratch.maybe.extend(maybe.map(|(key, _)| *key));
+        scratch.confirmations.clear();
+        scratch.confirmations.resize(scratch.maybe.len(), Confirmation::NotListed);
+        list.find_batch(&scratch.maybe, &mut scratch.confirmations)?;
+        let maybe = findings.iter_mut().filter(|finding| **finding == Finding::Maybe);
+        let mut refuted = 0;
+        for (finding, confirmation) in maybe.zip(&scratch.confirmations) {
+            *finding = Finding::from(*confirmation);
+            refuted += u64::from(*finding == Finding::Refuted);
+        }
+        self.false_alarms.fetch_add(refuted, Ordering::Relaxed);
+        Ok(())
     }
 
     fn identity(&self) -> HashIdentity {
         self.filter.seed().identity()
     }
 
-    fn verdict(&self, key: KeyHash) -> Verdict {
-        if self.filter.contains_hash(key) { Verdict::Listed } else { Verdict::NotListed }
+    /// Looks up a key from [`key_of`](Self::key_of), or from a hash of the filter's kind.
+    ///
+    /// # Errors
+    ///
+    /// [`ScreenError::Confirm`] if the list that should confirm cannot tell.
+    pub fn find_key(&self, key: KeyHash) -> Result<Finding, ScreenError> {
+        if !self.filter.contains_hash(key) {
+            return Ok(Finding::NotListed);
+        }
+        let Some(list) = &self.confirm else { return Ok(Finding::Maybe) };
+        let finding = Finding::from(list.find(key)?);
+        if finding == Finding::Refuted {
+            self.false_alarms.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(finding)
     }
 
     fn unanswerable(&self, asked: PasswordForm) -> ScreenError {
@@ -175,225 +389,25 @@ impl<F: Membership> fmt::Debug for Screen<F> {
         f.debug_struct("Screen")
             .field("identity", &self.identity())
             .field("stats", &self.filter.stats())
+            .field("confirm", &self.confirm)
             .finish_non_exhaustive()
     }
 }
 
-/// What a [`Screen`] found. There is no third value: what is unknown is a [`ScreenError`].
-#[must_use]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verdict {
-    /// The password is **probably** in the list.
-    ///
-    /// A stranger gets this verdict with the filter's
-    /// [`false_positive_rate`](Membership::false_positive_rate), and gets it every time: its
-    /// owner is refused a good password and cannot know why. At 2⁻¹⁶ that is 1.5 in 100,000
-    /// password changes. Before accusing anyone (an audit of accounts), look the hash up in the
-    /// list itself.
-    Listed,
-    /// The password is not in the list. **Certain.** It says nothing of how good it is otherwise.
-    NotListed,
+/// Buffers of [`Screen::find_batch`], to be used again for the next batch; wiped when dropped.
+#[derive(Default)]
+pub struct Scratch {
+    present: Vec<bool>,
+    maybe: Zeroizing<Vec<KeyHash>>,
+    confirmations: Vec<Confirmation>,
 }
 
-/// How a password was given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum PasswordForm {
-    /// Its bytes.
-    Plain,
-    /// Its SHA-1.
-    Sha1,
-    /// Its NT hash.
-    Nt,
-}
-
-impl fmt::Display for PasswordForm {
+/// Nothing of the content.
+impl fmt::Debug for Scratch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Plain => "a plain password",
-            Self::Sha1 => "a SHA-1 hash",
-            Self::Nt => "an NT hash",
-        })
+        f.debug_struct("Scratch").finish_non_exhaustive()
     }
 }
-
-/// Why a password could not be looked up: it is neither listed nor not listed, it is *unknown*.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ScreenError {
-    /// The filter's keys are of another kind.
-    Unanswerable {
-        /// How the password was given.
-        asked: PasswordForm,
-        /// What the filter's keys are.
-        holds: HashIdentity,
-    },
-    /// The filter holds NT hashes, and the password is not UTF-8.
-    NotUtf8(NotUtf8),
-    /// The filter cannot hash passwords now; its secret key is missing.
-    Hash(HashError),
-}
-
-impl From<NotUtf8> for ScreenError {
-    fn from(error: NotUtf8) -> Self {
-        Self::NotUtf8(error)
-    }
-}
-
-impl From<HashError> for ScreenError {
-    fn from(error: HashError) -> Self {
-        Self::Hash(error)
-    }
-}
-
-impl fmt::Display for ScreenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unanswerable { asked, holds } => {
-                let (keys, advice) = match holds {
-                    HashIdentity::Uniform(Digest::Sha1) => {
-                        ("SHA-1 hashes", "ask with plain passwords or SHA-1 hashes")
-                    }
-                    HashIdentity::Uniform(Digest::Nt) => {
-                        ("NT hashes", "ask with plain passwords or NT hashes")
-                    }
-                    HashIdentity::Uniform(Digest::Unspecified) => (
-                        "hashes of an unnamed kind",
-                        "build it again from the list, naming the digest",
-                    ),
-                    HashIdentity::Xxh3(_) | HashIdentity::Siphash(_) => {
-                        ("keys hashed by the filter itself", "ask with plain passwords")
-                    }
-                };
-                write!(f, "{asked} cannot be looked up in a filter of {keys}: {advice}")
-            }
-            Self::NotUtf8(error) => error.fmt(f),
-            Self::Hash(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for ScreenError {}
 
 #[cfg(test)]
-mod tests {
-    use super::super::digest::{nt_of, sha1_of};
-    use super::*;
-    use crate::codec::Persist;
-    use crate::filter::{BloomFilter, CuckooFilter};
-    use crate::hash::{SecretKey, Seed};
-    use crate::membership::Insert;
-
-    const PASSWORD: &[u8] = "mañana".as_bytes();
-
-    /// A screen of one password.
-    fn screen(seed: Seed, key: Option<KeyHash>) -> Screen<BloomFilter> {
-        let builder = BloomFilter::builder().capacity(100).false_positive_rate(1e-9).seed(seed);
-        let mut filter = builder.build().unwrap();
-        let key = key.unwrap_or_else(|| filter.seed().hash(PASSWORD).unwrap());
-        let _ = filter.insert_hash(key).unwrap();
-        Screen::new(filter)
-    }
-
-    fn uniform(digest: PasswordDigest) -> Screen<BloomFilter> {
-        screen(Seed::uniform(digest.into()), digest.key_of(PASSWORD).ok())
-    }
-
-    #[test]
-    fn each_kind_of_key_answers_what_it_can_and_refuses_the_rest() {
-        use PasswordForm::{Nt, Plain, Sha1};
-        let (sha1, nt) = (sha1_of(PASSWORD), nt_of(PASSWORD).unwrap());
-        let unspecified = Seed::uniform(Digest::Unspecified);
-        for (screen, answers) in [
-            (uniform(PasswordDigest::Sha1), &[Plain, Sha1][..]),
-            (uniform(PasswordDigest::Nt), &[Plain, Nt]),
-            (screen(Seed::new(7), None), &[Plain]),
-            (screen(Seed::secret(SecretKey::new([1; 16])), None), &[Plain]),
-            (screen(unspecified, Some(sha1_key(&sha1))), &[]),
-        ] {
-            for (form, found) in [
-                (Plain, screen.check(PASSWORD)),
-                (Sha1, screen.check_sha1(&sha1)),
-                (Nt, screen.check_nt(&nt)),
-            ] {
-                let holds = screen.filter().seed().identity();
-                let unanswerable = ScreenError::Unanswerable { asked: form, holds };
-                let expected =
-                    if answers.contains(&form) { Ok(Verdict::Listed) } else { Err(unanswerable) };
-                assert_eq!(found, expected, "{form} asked of {holds:?}");
-            }
-            if answers.contains(&Plain) {
-                assert_eq!(screen.check(b"a stranger"), Ok(Verdict::NotListed));
-            }
-        }
-    }
-
-    #[test]
-    fn bytes_without_an_nt_hash_are_unknown_not_unlisted() {
-        let screen = uniform(PasswordDigest::Nt);
-        assert_eq!(screen.check(b"ma\xf1ana"), Err(ScreenError::NotUtf8(NotUtf8)));
-    }
-
-    #[test]
-    fn a_locked_filter_is_unknown_not_unlisted() {
-        let seed = Seed::secret(SecretKey::new([1; 16]));
-        let locked = Seed::from_identity(seed.identity());
-        let screen = screen(locked, Some(sha1_key(&sha1_of(PASSWORD))));
-        assert!(matches!(screen.check(PASSWORD), Err(ScreenError::Hash(HashError::Locked { .. }))));
-    }
-
-    #[test]
-    fn a_password_is_neither_trimmed_nor_folded_nor_taken_for_a_hash() {
-        let screen =
-            screen(Seed::uniform(Digest::Sha1), PasswordDigest::Sha1.key_of(b"Password1").ok());
-        assert_eq!(screen.check(b"Password1"), Ok(Verdict::Listed));
-        for other in ["password1", "Password1 ", " Password1", "Password1\n", "Password1\0", ""] {
-            assert_eq!(screen.check(other.as_bytes()), Ok(Verdict::NotListed), "{other:?}");
-        }
-        let digits = b"70CCD9007338D6D81DD3B6271621B9CF9A97EA00";
-        assert_eq!(screen.check(digits), Ok(Verdict::NotListed));
-        let sha1 = super::super::digest::bytes_from_hex(digits).unwrap();
-        assert_eq!(screen.check_sha1(&sha1), Ok(Verdict::Listed));
-    }
-
-    #[test]
-    fn threads_sharing_a_screen_agree_with_one() {
-        let screen = uniform(PasswordDigest::Sha1);
-        std::thread::scope(|scope| {
-            for thread in 0..8 {
-                let screen = &screen;
-                scope.spawn(move || {
-                    for i in 0..2_000 {
-                        let stranger = format!("{thread} {i}");
-                        assert_eq!(screen.check(stranger.as_bytes()), Ok(Verdict::NotListed));
-                        assert_eq!(screen.check(PASSWORD), Ok(Verdict::Listed));
-                    }
-                });
-            }
-        });
-    }
-
-    #[test]
-    fn a_file_without_keys_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("empty.hapax");
-        let builder = CuckooFilter::builder().capacity(100).false_positive_rate(0.01);
-        builder.seed(Seed::uniform(Digest::Sha1)).build().unwrap().save(&path).unwrap();
-        let error = Screen::open(&path).unwrap_err().to_string();
-        assert!(error.contains("invalid number of keys: expected at least 1, found 0"), "{error}");
-        // Named as the file that was really tried, whatever the working directory.
-        let here = std::env::current_dir().unwrap();
-        let up = "../".repeat(here.components().count());
-        let relative = format!("{up}{}", path.display());
-        let Err(FileError::Decode { path, .. }) = Screen::open(&relative) else { panic!("opened") };
-        assert_eq!(path, here.join(relative));
-        assert!(matches!(Screen::open(folder.path().join("none")), Err(FileError::Io { .. })));
-    }
-
-    #[test]
-    fn debug_shows_neither_bits_nor_hashes() {
-        let shown = format!("{:?}", uniform(PasswordDigest::Sha1));
-        assert!(shown.starts_with("Screen { identity: Uniform(Sha1), stats: Stats {"), "{shown}");
-        assert!(shown.len() < 400, "{shown}");
-    }
-}
+mod tests;

@@ -1,4 +1,5 @@
-//! The one place with unsafe code: prefetching, and lines of 512 bits by vector instructions.
+//! The one place with unsafe code: prefetching, mapping files, and lines of 512 bits by vector
+//! instructions.
 //!
 //! A *line* is sixteen words of 32 bits, in two halves of eight. A probe sets or asks for one bit in
 //! each of eight *lanes* (a full round), or in some of them (the last, partial round); a lane is a
@@ -19,6 +20,7 @@
 //! Every path gives the same bits, so files move between machines. A value of a path's type exists
 //! only where the processor has the instructions: having one is the proof that calls are sound.
 
+mod map;
 mod pipeline;
 mod portable;
 // A build with `--cfg hapax_portable` is what one for another architecture is; tests use it.
@@ -29,6 +31,7 @@ mod vector;
 #[path = "elsewhere.rs"]
 mod vector;
 
+pub(crate) use map::map;
 pub(crate) use pipeline::{is_large, pipelined};
 
 use std::sync::OnceLock;
@@ -239,10 +242,10 @@ impl Prefetch {
     }
 }
 
-/// Asks the processor to fetch the cache line of a word; a hint, without effect past the end.
+/// Asks the processor to fetch the cache line of an item; a hint, without effect past the end.
 #[inline]
-pub(crate) fn prefetch(words: &[u64], index: usize) {
-    Prefetch::of(words).word(index);
+pub(crate) fn prefetch<T>(items: &[T], index: usize) {
+    vector::prefetch(items.as_ptr().wrapping_add(index).cast());
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::path::Path;
 use hapax::codec::{Artefact, DecodeError, FileError};
 use hapax::replay::{GenerationWindow, ReplayFilter};
 use hapax::{
-    AnyFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, KeyHash,
-    Membership, RetiringCuckooFilter, WordBloomFilter,
+    AnyFilter, BinaryFuseFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter,
+    CuckooFilter, GrowingFilter, KeyHash, Membership, RetiringCuckooFilter, WordBloomFilter,
 };
 
 type Open = fn(&[u8]) -> Result<(), DecodeError>;
@@ -60,7 +60,9 @@ doors!(BLOCKED, BlockedBloomFilter, in place BlockedBloomFilter<&[u64]>);
 doors!(CUCKOO, CuckooFilter, in place CuckooFilter<&[u64]>);
 doors!(WORD, WordBloomFilter, in place WordBloomFilter<&[u64]>);
 doors!(RETIRING, RetiringCuckooFilter, in place RetiringCuckooFilter<&[u64]>);
+doors!(FUSE, BinaryFuseFilter, in place BinaryFuseFilter<&[u64]>);
+doors!(GROWING, GrowingFilter, in place GrowingFilter<&[u64]>);
 doors!(ANY, AnyFilter, in place AnyFilter<&[u64]>);
-doors!(WINDOW, GenerationWindow<AnyFilter>);
-doors!(REPLAY, ReplayFilter<GenerationWindow<AnyFilter>>);
-doors!(REPLAY_WHOLE, ReplayFilter<AnyFilter>);
+doors!(WINDOW, GenerationWindow<GrowingFilter>);
+doors!(REPLAY, ReplayFilter<GenerationWindow<GrowingFilter>>);
+doors!(REPLAY_WHOLE, ReplayFilter<GrowingFilter>);

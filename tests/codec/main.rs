@@ -9,12 +9,15 @@
 mod atomic;
 mod doors;
 mod flips;
+mod fuse;
 mod golden;
 mod keyed;
 mod malformed;
+mod mapped;
 mod parameters;
 mod reseal;
 mod retiring;
 mod samples;
 #[cfg(feature = "serde")]
 mod serde;
+mod stream;

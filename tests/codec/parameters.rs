@@ -265,7 +265,7 @@ fn impossible_windows_and_counts_are_refused() {
     });
     let nested = in_section(&in_section(&window, PARAMS, 0, &[64]), PARAMS_1, 0, &[64]);
     row("a window of windows", doors::WINDOW, nested, {
-        DecodeError::WrongKind { expected: "a filter", found: Kind::Window }
+        DecodeError::WrongKind { expected: "a filter that takes keys", found: Kind::Window }
     });
 
     let estimate = |found: f64| invalid("estimate of lost tuples", "0 or more", found);
@@ -338,7 +338,8 @@ fn counts_at_their_end_stay_there() {
         put(&mut parts[0].bytes, LEN, &max);
         put(&mut parts[2].bytes, LEN, &max);
     });
-    let mut window = Artefact::<GenerationWindow<AnyFilter>>::from_bytes(&window).unwrap().filter;
+    let mut window =
+        Artefact::<GenerationWindow<GrowingFilter>>::from_bytes(&window).unwrap().filter;
     assert_eq!(window.stats().len, u64::MAX);
     let _ = window.insert("stranger").unwrap();
     assert!(window.contains("stranger").unwrap());

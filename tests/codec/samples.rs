@@ -26,7 +26,7 @@ pub(crate) struct Sample {
     pub(crate) members: u32,
 }
 
-pub(crate) const SAMPLES: [Sample; 22] = [
+pub(crate) const SAMPLES: [Sample; 26] = [
     Sample { name: "bloom", doors: doors::BLOOM, make: bloom, hash: xxh3, members: 40 },
     Sample { name: "bloom-empty", doors: doors::ANY, make: empty, hash: xxh3, members: 0 },
     Sample { name: "bloom-sha1", doors: doors::ANY, make: uniform, hash: sha1, members: 50 },
@@ -68,6 +68,10 @@ pub(crate) const SAMPLES: [Sample; 22] = [
         hash: xxh3,
         members: 40,
     },
+    Sample { name: "fuse-8", doors: doors::FUSE, make: fuse_8, hash: xxh3, members: 60 },
+    Sample { name: "fuse-13", doors: doors::ANY, make: fuse_13, hash: sha1, members: 90 },
+    Sample { name: "fuse-shards", doors: doors::FUSE, make: fuse_shards, hash: xxh3, members: 200 },
+    Sample { name: "fuse-empty", doors: doors::ANY, make: fuse_empty, hash: xxh3, members: 0 },
     Sample { name: "window-bloom", doors: doors::WINDOW, make: window, hash: xxh3, members: 0 },
     Sample {
         name: "window-counting",
@@ -296,6 +300,43 @@ fn word_low() -> Vec<u8> {
     let mut filter = vacant("word-low", || builder.build().unwrap());
     fill(&mut filter, xxh3_42, 0..25);
     file(filter)
+}
+
+fn fuse(bits: u32, salt: u64, keys: impl Iterator<Item = KeyHash>) -> BinaryFuseFilter {
+    let builder = BinaryFuseFilter::builder().fingerprint_bits(bits).salt(Salt::new(salt));
+    builder.build_from(keys).unwrap().filter
+}
+
+fn fuse_8() -> Vec<u8> {
+    file(fuse(8, 0, (0..60).map(xxh3)))
+}
+
+fn fuse_13() -> Vec<u8> {
+    let builder = BinaryFuseFilter::builder().false_positive_rate(2e-4).salt(Salt::new(u64::MAX));
+    let builder = builder.seed(Seed::uniform(Digest::Sha1));
+    file(builder.build_from((0..90).map(sha1)).unwrap().filter)
+}
+
+/// A builder makes several shards of half a million keys and more. Here is one shard of the keys
+/// that start below 0x5000, and one of the others.
+fn fuse_shards() -> Vec<u8> {
+    let start: u16 = 0x5000;
+    let keys = |low: bool| (0..200).map(xxh3).filter(move |key| (key.hi() >> 48 < 0x5000) == low);
+    let (low, high) = (fuse(11, 3, keys(true)), fuse(11, 3, keys(false)));
+    let high = crate::reseal::parts(&file(high));
+    rebuilt(&file(low), |parts| {
+        for part in [1, 2] {
+            parts[part].bytes.extend_from_slice(&high[part].bytes);
+        }
+        put(&mut parts[2].bytes, 16 + 8, &start.to_le_bytes());
+        // As many keys as both have, and a capacity of as many.
+        put(&mut parts[0].bytes, 24, &200u64.to_le_bytes());
+        put(&mut parts[0].bytes, 32, &200u64.to_le_bytes());
+    })
+}
+
+fn fuse_empty() -> Vec<u8> {
+    file(fuse(16, 0, std::iter::empty()))
 }
 
 /// Of 70 keys the window remembers the last 20 at least.

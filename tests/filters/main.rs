@@ -7,6 +7,7 @@ mod support;
 
 mod batches;
 mod cases;
+mod fuse;
 mod laws;
 mod models;
 mod rates;

@@ -1,5 +1,6 @@
 //! The arguments of `hapax build`.
 
+use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -7,7 +8,7 @@ use hapax::codec::Existing;
 
 use super::{BuildRequest, FilterKind, Size};
 use crate::exit;
-use crate::lists::{DigestChoice, FormatChoice, Input, Reading};
+use crate::lists::{DigestChoice, FormatChoice, Input, Reading, ZeroCountChoice};
 use crate::{bytes, rate};
 
 /// Make a filter from lists
@@ -16,13 +17,14 @@ use crate::{bytes, rate};
 /// the filter appears whole or not at all. A filter of passwords is readable by its owner alone, one
 /// of hashes by whom the umask lets: whoever holds a filter can test guesses against it.
 ///
-/// Rows are passwords, or SHA-1 or NT hashes in hexadecimal with or without ":count". Line ends of
-/// both kinds, byte order marks, blank rows and padding rows are dealt with; a row that is none of
-/// this stops the build and is named by its number and place.
+/// Rows are passwords, or SHA-1 or NT hashes in hexadecimal with or without ":count". A folder is one
+/// of range files, as every downloader leaves them. What is compressed with gzip, bzip2 or zstd is
+/// decompressed. Line ends of both kinds, byte order marks, blank rows and padding rows are dealt
+/// with; a row that is none of this stops the build and is named by its number and place.
 #[derive(Args, Debug)]
 #[command(after_help = exit::section(exit::DOING))]
 pub(crate) struct BuildArgs {
-    /// Lists to build from, `-` for standard input
+    /// Lists to build from: files, folders of range files, `-` for standard input
     #[arg(value_name = "LIST", required = true)]
     lists: Vec<PathBuf>,
     /// The file to write
@@ -50,9 +52,31 @@ pub(crate) struct BuildArgs {
     /// Leave out rows counted less often than this
     #[arg(long, value_name = "N", default_value_t = 1)]
     min_count: u64,
+    /// Take only so many rows, those counted most often
+    #[arg(long, value_name = "N")]
+    top: Option<u64>,
     /// Tolerate and count up to so many malformed rows
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip_bad: u64,
+    /// What to do with rows that have a count of 0
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
+    zero_count: ZeroCountChoice,
+    /// Refuse lists that seem to lack rows: a download that broke off, a range that is missing
+    #[arg(long)]
+    require_complete: bool,
+    /// Memory to work in. Fuse filters stay within it whatever the list; the others need 16 bytes a
+    /// row beside the filter
+    #[arg(long, value_name = "SIZE", value_parser = bytes::parse, default_value = "256M")]
+    memory: u64,
+    /// Folder for temporary files, 16 bytes a row, if the rows are not sorted and do not fit the memory
+    #[arg(long, value_name = "FOLDER")]
+    tmp: Option<PathBuf>,
+    /// Threads that build [default: the number of processors]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZero<u16>>,
+    /// The rows of a pipe may come in any order, even if the first half million are sorted
+    #[arg(long)]
+    unsorted: bool,
     /// What the list is called, to be kept in the file
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     name: String,
@@ -78,14 +102,23 @@ impl BuildArgs {
                 format: self.format,
                 digest: self.digest.map(Into::into),
                 min_count: self.min_count,
+                zero_count: self.zero_count.into(),
                 skip_bad: self.skip_bad,
+                coverage: true,
+                ..Reading::default()
             },
+            top: self.top,
+            require_complete: self.require_complete,
             kind: self.kind,
             size: match (self.false_positive_rate, self.bytes) {
                 (Some(rate), _) => Size::Rate(rate),
                 (None, Some(bytes)) => Size::Bytes(bytes),
                 (None, None) => Size::default(),
             },
+            memory: self.memory,
+            tmp: self.tmp.clone().unwrap_or_else(std::env::temp_dir),
+            threads: self.threads.map(|threads| threads.get().into()),
+            unsorted: self.unsorted,
             existing: if self.force { Existing::Replace } else { Existing::Refuse },
             name: self.name.clone(),
             source: self.source.clone(),
@@ -98,6 +131,7 @@ impl BuildArgs {
 mod tests {
     use clap::Parser;
     use hapax::screen::PasswordDigest;
+    use hapax::screen::list::ZeroCount;
 
     use super::*;
 
@@ -117,7 +151,7 @@ mod tests {
         assert_eq!(args.inputs(), [Input::File("list.txt".into())]);
         let request = args.request();
         assert_eq!(request.size, Size::Rate(2f64.powi(-16)));
-        assert_eq!((request.kind, request.existing), (FilterKind::Bloom, Existing::Refuse));
+        assert_eq!((request.kind, request.existing), (FilterKind::Fuse, Existing::Refuse));
         assert_eq!(request.reading.format, FormatChoice::Auto);
         assert_eq!((request.reading.digest, request.reading.skip_bad), (None, 0));
     }
@@ -126,16 +160,21 @@ mod tests {
     fn every_option_reaches_the_request() {
         let args = parse(
             "a - -o out -f --format hashes --digest nt --kind cuckoo --bytes 64M --min-count 10 \
-             --skip-bad 3 --name n --source s --date d",
+             --memory 64M --tmp /t --threads 3 --unsorted \
+             --skip-bad 3 --top 9 --zero-count keep --require-complete --name n --source s --date d",
         );
         let args = args.unwrap();
         assert_eq!(args.inputs(), [Input::File("a".into()), Input::Stdin]);
         let request = args.request();
         assert_eq!((request.kind, request.existing), (FilterKind::Cuckoo, Existing::Replace));
         assert_eq!(request.size, Size::Bytes(64 << 20));
+        assert_eq!((request.memory, request.tmp), (64 << 20, "/t".into()));
+        assert_eq!((request.threads, request.unsorted), (Some(3), true));
         assert_eq!(request.reading.digest, Some(PasswordDigest::Nt));
         assert_eq!(request.reading.format, FormatChoice::Hashes);
         assert_eq!((request.reading.min_count, request.reading.skip_bad), (10, 3));
+        assert_eq!((request.top, request.require_complete), (Some(9), true));
+        assert_eq!(request.reading.zero_count, ZeroCount::Keep);
         assert_eq!([request.name, request.source, request.date], ["n", "s", "d"]);
         let args = parse("a -o out --false-positive-rate 1/100").unwrap();
         assert_eq!(args.request().size, Size::Rate(0.01));
@@ -149,7 +188,9 @@ mod tests {
             "a -o out --bytes 1M --false-positive-rate 0.1",
             "a -o out --false-positive-rate 2",
             "a -o out --bytes 1MB",
-            "a -o out --kind fuse",
+            "a -o out --kind xor",
+            "a -o out --threads 0",
+            "a -o out --memory much",
         ] {
             assert!(parse(line).is_err(), "{line}");
         }

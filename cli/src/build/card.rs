@@ -4,8 +4,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hapax::codec::{Artefact, Provenance};
-use hapax::{AnyFilter, Membership, Stats};
+use hapax::Stats;
+use hapax::codec::Provenance;
+use hapax::screen::list::CoverageReport;
 
 use super::{BuildRequest, FilterKind};
 use crate::lists::{Counts, ReadLists};
@@ -22,6 +23,7 @@ pub(crate) struct Card {
     pub(crate) stats: Stats,
     /// The expected rate of the filter as it was planned.
     pub(crate) promised_rate: f64,
+    coverage: Option<CoverageReport>,
     digest: hapax::screen::PasswordDigest,
     /// Whether rows were read as passwords, rather than as hashes.
     any_plain: bool,
@@ -34,7 +36,8 @@ impl Card {
     pub(super) fn new(
         request: &BuildRequest,
         read: ReadLists,
-        artefact: &Artefact<AnyFilter>,
+        provenance: Provenance,
+        stats: Stats,
         promised_rate: f64,
         elapsed: Duration,
     ) -> Self {
@@ -42,9 +45,10 @@ impl Card {
             output: request.output.clone(),
             kind: request.kind,
             counts: read.counts,
-            provenance: artefact.provenance.clone(),
-            stats: artefact.filter.stats(),
+            provenance,
+            stats,
             promised_rate,
+            coverage: read.coverage,
             digest: read.digest,
             any_plain: read.any_plain,
             elapsed,
@@ -66,12 +70,24 @@ impl fmt::Display for Card {
         for (number, what) in [
             (counts.blank, "blank"),
             (counts.zero_count, "with a count of 0"),
+            (counts.etags, "entity tags"),
             (counts.under_minimum, "under the minimum count"),
+            (counts.beyond_top, "counted less often than the top"),
             (counts.bad, "malformed"),
         ] {
             if number > 0 {
                 write!(f, "; {} {what}", grouped(number))?;
             }
+        }
+        if let Some(coverage) = &self.coverage {
+            let lines = coverage.to_string();
+            for (index, line) in lines.lines().enumerate() {
+                write!(f, "\n  {}{line}", if index == 0 { "coverage             " } else { "" })?;
+            }
+        }
+        if counts.files_passed_over > 0 {
+            let files = grouped(counts.files_passed_over);
+            write!(f, "\n  passed over          {files} files that are not named like a range")?;
         }
         let bytes = stats.byte_len();
         let bits_per_key = stats.bit_len as f64 / keys as f64;

@@ -1,35 +1,40 @@
 //! `hapax build`: from lists to a filter.
 //!
 //! ```text
-//!  lists ──rows──▶ 16-byte keys ──sort, dedup──▶ n distinct ──plan──▶ filter ──▶ every key asked
-//!                                                                                    │
-//!                          old file, or none ◀── any error or crash      new file ◀──┘ atomically
+//!  lists ──rows──▶ 16-byte keys ──▶ shards, built while more rows come ──▶ every key asked ──▶ file
+//!                        └ of filters that grow: sort, dedup ──▶ n distinct ──plan──▶ filter ──┘
+//!
+//!  old file, or none ◀── any error or crash      new file ◀── atomically
 //! ```
 //!
-//! The keys are kept (16 bytes a row) until the filter stands, for three things that need them all:
-//! the size follows from the exact number of distinct keys, so the promised rate is met and not
-//! undercut; every key is asked for before anything is written, so no false negative can leave this
-//! program; and the digest of the set tells whether two lists hold the same passwords.
+//! A fuse filter is built in bounded memory ([`stream`]). For the others the keys are kept, 16 bytes
+//! a row, until the filter stands: the size follows from the exact number of distinct keys, so the
+//! promised rate is met and not undercut. Either way every key is asked for before the file has its
+//! name, so no false negative can leave this program, and the digest of the set tells whether two
+//! lists hold the same passwords.
 
 mod args;
 mod card;
 mod request;
+mod stream;
 
 use std::path::Path;
 use std::time::Instant;
 
 use hapax::codec::{Artefact, Existing, Provenance, Readers, SaveOptions};
+use hapax::screen::PasswordDigest;
 use hapax::{
-    AnyFilter, BloomFilter, Builder, CountingBloomFilter, CuckooFilter, Full, FullReason, Insert,
-    KeyHash, Membership, Salt, Seed,
+    AnyFilter, BlockedBloomFilter, BloomFilter, Builder, CountingBloomFilter, CuckooFilter, Full,
+    FullReason, Insert, KeyHash, Membership, Salt, Seed,
 };
 use rayon::prelude::*;
 
 pub(crate) use self::args::BuildArgs;
 pub(crate) use self::card::{Card, grouped};
 pub(crate) use self::request::{BuildRequest, FilterKind, Size};
-use crate::lists::{self, OpenList, ReadLists};
+use crate::lists::{self, OpenList, ReadLists, Reading};
 use crate::memory;
+use crate::rows::{Entry, Order, Sorter};
 use crate::trouble::{Trouble, shown};
 
 /// Salts tried before a cuckoo filter is given up: its planned load is refused so seldom that a
@@ -52,26 +57,27 @@ pub(crate) fn run(
 ) -> Result<Card, Trouble> {
     let start = Instant::now();
     check_output(request, &lists)?;
-
+    if request.kind == FilterKind::Fuse {
+        return stream::run(request, lists, progress);
+    }
     let mut keys: Vec<KeyHash> = Vec::new();
-    let read = lists::read_all(lists, request.reading, progress, |_, row| {
-        if keys.len() == keys.capacity() {
-            grow(&mut keys)?;
-        }
-        keys.push(row.hash);
+    let read = read_keys(request, lists, progress, &mut |_, _, hashes| {
+        reserve(&mut keys, hashes.len())?;
+        keys.extend_from_slice(hashes);
         Ok(())
     })?;
+    if request.require_complete {
+        require_complete(&read)?;
+    }
     let rows_used = keys.len() as u64;
     keys.par_sort_unstable();
     keys.dedup();
     let len = keys.len() as u64;
     if len == 0 {
-        return Err(Trouble::new(
-            "no row is left to build from: a filter of nothing would find every password unlisted",
-        ));
+        return Err(nothing_left());
     }
 
-    let (filter, promised_rate) = make(request, read, &keys)?;
+    let (filter, promised_rate) = make(request, &read, &keys)?;
     let missed = keys.par_iter().filter(|key| !filter.contains_hash(**key)).count();
     if missed > 0 {
         return Err(Trouble::new(format_args!(
@@ -81,16 +87,10 @@ pub(crate) fn run(
     }
 
     let provenance = Provenance {
-        name: request.name.clone(),
-        source: request.source.clone(),
-        date: request.date.clone(),
-        tool: concat!("hapax ", env!("CARGO_PKG_VERSION")).into(),
-        min_count: if request.reading.min_count > 1 { request.reading.min_count } else { 0 },
-        rows_read: read.counts.rows,
         rows_added: len,
         rows_duplicate: rows_used - len,
-        rows_skipped: read.counts.skipped(),
         set_digest: set_digest(&keys),
+        ..provenance_of(request, &read)
     };
     drop(keys);
     // Whoever holds a filter of passwords can test guesses against it. Lists of hashes are public.
@@ -99,7 +99,50 @@ pub(crate) fn run(
     artefact
         .save(&request.output, SaveOptions { existing: request.existing, readers })
         .map_err(|error| Trouble::file(&error))?;
-    Ok(Card::new(request, read, &artefact, promised_rate, start.elapsed()))
+    let Artefact { filter, provenance } = artefact;
+    Ok(Card::new(request, read, provenance, filter.stats(), promised_rate, start.elapsed()))
+}
+
+fn nothing_left() -> Trouble {
+    Trouble::new(
+        "no row is left to build from: a filter of nothing would find every password unlisted",
+    )
+}
+
+/// Where the keys are from; how many there are is for the filter to say.
+fn provenance_of(request: &BuildRequest, read: &ReadLists) -> Provenance {
+    Provenance {
+        name: request.name.clone(),
+        source: request.source.clone(),
+        date: request.date.clone(),
+        tool: concat!("hapax ", env!("CARGO_PKG_VERSION")).into(),
+        min_count: if request.reading.min_count > 1 { request.reading.min_count } else { 0 },
+        rows_read: read.counts.rows,
+        rows_skipped: read.counts.skipped(),
+        ..Provenance::default()
+    }
+}
+
+/// Takes keys: which hash they are, whether they were passwords, and the keys.
+type TakeKeys<'a> = dyn FnMut(PasswordDigest, bool, &[KeyHash]) -> Result<(), Trouble> + 'a;
+
+/// Reads all lists, and hands on the keys of the rows that are wanted.
+fn read_keys(
+    request: &BuildRequest,
+    lists: Vec<OpenList>,
+    progress: &dyn Fn(u64),
+    take: &mut TakeKeys<'_>,
+) -> Result<ReadLists, Trouble> {
+    match request.top {
+        None => lists::read_all(lists, request.reading, progress, |rows| {
+            // All rows of a batch may be under the minimum count.
+            match rows.batch.hashes() {
+                [] => Ok(()),
+                hashes => take(rows.digest, rows.plain, hashes),
+            }
+        }),
+        Some(top) => read_top(top, request, lists, progress, take),
+    }
 }
 
 /// Looks for what would make the result unwritable, before hours are spent on it.
@@ -112,7 +155,7 @@ fn check_output(request: &BuildRequest, lists: &[OpenList]) -> Result<(), Troubl
         ));
     }
     if let Ok(metadata) = output.metadata() {
-        if lists.iter().any(|list| list.is_same_file(&metadata)) {
+        if lists.iter().any(|list| list.holds(&metadata, output)) {
             return Err(Trouble::new(format_args!(
                 "{name}: the output is one of the lists: give another name"
             )));
@@ -136,8 +179,61 @@ fn check_output(request: &BuildRequest, lists: &[OpenList]) -> Result<(), Troubl
     }
 }
 
+/// Reads all lists, and hands on the keys of the rows counted most often, by batches.
+fn read_top(
+    top: u64,
+    request: &BuildRequest,
+    lists: Vec<OpenList>,
+    progress: &dyn Fn(u64),
+    take: &mut TakeKeys<'_>,
+) -> Result<ReadLists, Trouble> {
+    let reading = Reading { needs_counts: true, ..request.reading };
+    let mut sorter = Sorter::new(Order::Count, request.memory, request.tmp.clone());
+    let mut read = lists::read_all(lists, reading, progress, |rows| {
+        rows.batch.rows().try_for_each(|row| sorter.push(Entry::of(row)))
+    })?;
+    let mut batch = Vec::new();
+    for (place, entry) in (0..).zip(sorter.finish()?) {
+        let entry = entry?;
+        if place >= top {
+            read.counts.beyond_top += 1;
+            continue;
+        }
+        batch.push(entry.hash);
+        if batch.len() == BATCH {
+            take(read.digest, read.any_plain, &batch)?;
+            batch.clear();
+        }
+    }
+    if !batch.is_empty() {
+        take(read.digest, read.any_plain, &batch)?;
+    }
+    Ok(read)
+}
+
+/// Keys handed on at once.
+const BATCH: usize = 8 * 1024;
+
+/// Refuses lists that seem to lack rows, or that nothing can be said of.
+fn require_complete(read: &ReadLists) -> Result<(), Trouble> {
+    match &read.coverage {
+        Some(coverage) if coverage.is_complete() => Ok(()),
+        Some(coverage) => Err(Trouble::new(format_args!(
+            "the lists are not complete: {coverage}\nget what is missing, or build without \
+             --require-complete"
+        ))),
+        None => Err(Trouble::new(
+            "whether lists of plain passwords are complete cannot be told: leave --require-complete \
+             out",
+        )),
+    }
+}
+
 /// Makes room for more keys: twice as many, as long as the machine has that much.
-fn grow(keys: &mut Vec<KeyHash>) -> Result<(), Trouble> {
+fn reserve(keys: &mut Vec<KeyHash>, more: usize) -> Result<(), Trouble> {
+    if keys.capacity() - keys.len() >= more {
+        return Ok(());
+    }
     let more = keys.capacity().max(1 << 16);
     let bytes = (more * size_of::<KeyHash>()) as u64;
     require_memory(bytes, "for the keys of the lists")?;
@@ -163,20 +259,22 @@ fn no_memory(bytes: u64, what: &str, available: Option<u64>) -> Trouble {
 /// Builds the filter of these distinct keys, and says which rate it promises.
 fn make(
     request: &BuildRequest,
-    read: ReadLists,
+    read: &ReadLists,
     keys: &[KeyHash],
 ) -> Result<(AnyFilter, f64), Trouble> {
     match request.kind {
         FilterKind::Bloom => fill(BloomFilter::builder(), request, read, keys),
         FilterKind::Counting => fill(CountingBloomFilter::builder(), request, read, keys),
         FilterKind::Cuckoo => fill(CuckooFilter::builder(), request, read, keys),
+        FilterKind::Blocked => fill(BlockedBloomFilter::builder(), request, read, keys),
+        FilterKind::Fuse => unreachable!("built while its keys stream by"),
     }
 }
 
 fn fill<F>(
     builder: Builder<F>,
     request: &BuildRequest,
-    read: ReadLists,
+    read: &ReadLists,
     keys: &[KeyHash],
 ) -> Result<(AnyFilter, f64), Trouble>
 where

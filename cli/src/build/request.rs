@@ -15,10 +15,22 @@ pub(crate) struct BuildRequest {
     pub(crate) output: PathBuf,
     /// How the lists are read.
     pub(crate) reading: Reading,
+    /// Take only so many rows, those counted most often.
+    pub(crate) top: Option<u64>,
+    /// Refuse lists that seem to lack rows.
+    pub(crate) require_complete: bool,
     /// The kind of filter.
     pub(crate) kind: FilterKind,
     /// What fixes its size, beside the number of keys.
     pub(crate) size: Size,
+    /// Bytes to work in, beside the filter if it is one that grows.
+    pub(crate) memory: u64,
+    /// Folder for temporary files of keys that do not fit the memory.
+    pub(crate) tmp: PathBuf,
+    /// How many threads build; by default as many as there are processors.
+    pub(crate) threads: Option<usize>,
+    /// The rows may come in any order, however the first ones come.
+    pub(crate) unsorted: bool,
     /// What to do if the output exists.
     pub(crate) existing: Existing,
     /// What the list is called.
@@ -32,19 +44,25 @@ pub(crate) struct BuildRequest {
 /// The kinds of filter that a list can be made into.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FilterKind {
-    /// Any rate, can be merged
+    /// The smallest for a list that does not change, built in bounded memory
     #[default]
+    Fuse,
+    /// Any rate, can be merged
     Bloom,
+    /// The fastest, can be merged
+    Blocked,
     /// Keys can be taken out; four times the size
     Counting,
-    /// Keys can be taken out; the smallest at low rates
+    /// Keys can be taken out
     Cuckoo,
 }
 
 impl fmt::Display for FilterKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Fuse => "binary fuse filter",
             Self::Bloom => "Bloom filter",
+            Self::Blocked => "blocked Bloom filter",
             Self::Counting => "counting Bloom filter",
             Self::Cuckoo => "cuckoo filter",
         })

@@ -13,6 +13,14 @@ use crate::lists::{FormatChoice, Input, Reading, open_all, total_len};
 
 const CANARY: &str = "zebra giraffe 7";
 
+const KINDS: [FilterKind; 5] = [
+    FilterKind::Fuse,
+    FilterKind::Bloom,
+    FilterKind::Blocked,
+    FilterKind::Counting,
+    FilterKind::Cuckoo,
+];
+
 /// A folder with lists and an output.
 struct Bench {
     folder: TempDir,
@@ -25,8 +33,14 @@ impl Bench {
         let request = BuildRequest {
             output: folder.path().join("out.hapax"),
             reading: Reading::default(),
+            top: None,
+            require_complete: false,
             kind: FilterKind::default(),
             size: Size::default(),
+            memory: 256 << 20,
+            tmp: std::env::temp_dir(),
+            threads: None,
+            unsorted: false,
             existing: Existing::Refuse,
             name: "a list".into(),
             source: String::new(),
@@ -76,7 +90,7 @@ fn sha1(password: &str) -> String {
 
 #[test]
 fn every_row_of_a_plain_list_is_listed_afterwards() {
-    for kind in [FilterKind::Bloom, FilterKind::Counting, FilterKind::Cuckoo] {
+    for kind in KINDS {
         let mut bench = Bench::new();
         bench.request.kind = kind;
         let passwords: Vec<String> = (0..5_000).map(|i| format!("password {i}")).collect();
@@ -103,7 +117,7 @@ fn every_row_of_a_plain_list_is_listed_afterwards() {
 /// Lists of up to twenty rows: the sizes at which binary searches and builders have lost rows.
 #[test]
 fn every_row_of_a_tiny_list_is_listed() {
-    for kind in [FilterKind::Bloom, FilterKind::Counting, FilterKind::Cuckoo] {
+    for kind in KINDS {
         for len in 1..=20 {
             let mut bench = Bench::new();
             bench.request.kind = kind;
@@ -191,7 +205,7 @@ fn lists_that_cannot_be_told_or_are_of_two_kinds_are_refused() {
     ] {
         assert!(bench.refused(&list).contains(expected), "{list}");
     }
-    assert!(bench.refused(b"\x1f\x8b\x08\0\0").contains("gzip"));
+    assert!(bench.refused(b"\xfd7zXZ\0").contains("xz"));
 
     let lists = [bench.list("a", sha1("a")), bench.list("b", nt)];
     let message = bench.build(&lists).unwrap_err();
@@ -212,7 +226,7 @@ fn no_choice_of_a_format_makes_foreign_bytes_rows() {
         bench.request.reading = Reading { format, skip_bad: 100, ..Reading::default() };
         let utf16: Vec<u8> = CANARY.encode_utf16().flat_map(u16::to_le_bytes).collect();
         assert!(bench.refused(utf16).contains("UTF-16"), "{format:?}");
-        assert!(bench.refused(b"\x1f\x8b\x08\0\0").contains("gzip"), "{format:?}");
+        assert!(bench.refused(b"\xfd7zXZ\0").contains("xz"), "{format:?}");
         let message = bench.refused(format!("{CANARY}\rabc\rabc\n"));
         assert!(message.contains("lone \\r"), "{format:?}: {message}");
     }
@@ -296,7 +310,7 @@ fn outputs_that_cannot_be_written_are_refused_before_the_list_is_read() {
 fn inputs_that_are_no_files_are_refused() {
     let bench = Bench::new();
     let message = bench.build(&[Input::File(bench.folder.path().to_owned())]).unwrap_err();
-    assert!(message.contains("expected a file, found a folder"), "{message}");
+    assert!(message.contains("expected a folder of range files such as"), "{message}");
     let message = bench.build(&[Input::File("surely/not/there".into())]).unwrap_err();
     assert!(message.contains("/surely/not/there: cannot be opened: No such file"), "{message}");
     assert!(bench.build(&[]).unwrap_err().contains("no row is left"));
@@ -308,6 +322,7 @@ fn inputs_that_are_no_files_are_refused() {
 fn more_memory_than_there_is_is_an_error() {
     let mut bench = Bench::new();
     bench.request.size = Size::Bytes(1 << 44);
+    bench.request.kind = FilterKind::Bloom;
     let message = bench.refused("abc\n");
     assert!(message.contains("bytes of memory are needed for the filter"), "{message}");
     bench.request.kind = FilterKind::Cuckoo;
@@ -318,6 +333,8 @@ fn more_memory_than_there_is_is_an_error() {
 fn a_size_in_bytes_is_kept_and_its_rate_is_told() {
     let mut bench = Bench::new();
     bench.request.size = Size::Bytes(1 << 12);
+    assert!(bench.refused("abc\n").contains("follows from its rate"));
+    bench.request.kind = FilterKind::Bloom;
     let list: Vec<String> = (0..2_048).map(|i| i.to_string()).collect();
     let card = bench.build_text(list.join("\n")).unwrap();
     assert!(card.stats.byte_len() <= 1 << 12);
@@ -363,4 +380,44 @@ fn equal_lists_give_equal_files() {
     second.build_text("password\r\nabc\r\n123456").unwrap();
     let read = |bench: &Bench| fs::read(&bench.request.output).unwrap();
     assert_eq!(read(&first), read(&second));
+}
+
+#[test]
+fn the_top_rows_are_those_counted_most_often() {
+    let mut bench = Bench::new();
+    bench.request.top = Some(2);
+    let list = format!("{}:7\n{}:9\n{}:0\n{}:8\n", sha1("a"), sha1("b"), sha1("c"), sha1("d"));
+    let card = bench.build_text(list).unwrap();
+    assert_eq!((card.counts.beyond_top, card.counts.zero_count), (1, 1));
+    assert_eq!((card.provenance.rows_added, card.provenance.rows_skipped), (2, 2));
+    let screen = Screen::open(&bench.request.output).unwrap();
+    for (password, verdict) in
+        [("a", Verdict::NotListed), ("b", Verdict::Listed), ("d", Verdict::Listed)]
+    {
+        assert_eq!(screen.check(password.as_bytes()), Ok(verdict), "{password}");
+    }
+    let mut bench = Bench::new();
+    bench.request.top = Some(2);
+    assert!(bench.refused(sha1("a")).contains("row 1 at byte 0: expected a count"));
+}
+
+#[test]
+fn a_list_that_broke_off_is_told_and_refused_if_asked() {
+    let mut rows: Vec<String> = (0..3_000).map(|i| sha1(&i.to_string())).collect();
+    rows.sort();
+    let mut bench = Bench::new();
+    bench.request.reading.coverage = true;
+    bench.request.require_complete = true;
+    let card = bench.build_text(rows.join("\n")).unwrap();
+    assert!(card.to_string().contains("prefixes 2,9"), "{card}");
+    let bench = Bench { folder: tempfile::tempdir().unwrap(), ..bench };
+    let output = bench.folder.path().join("out.hapax");
+    let mut bench = Bench { request: BuildRequest { output, ..bench.request }, ..bench };
+    let message = bench.refused(rows[..420].join("\n"));
+    assert!(message.contains("not complete") && message.contains("to FFFFF"), "{message}");
+    let message = bench.refused("password\n123456\n");
+    assert!(message.contains("plain passwords"), "{message}");
+    bench.request.require_complete = false;
+    let card = bench.build_text(rows[..420].join("\n")).unwrap();
+    assert!(card.to_string().contains("prefixes are missing: "), "{card}");
 }

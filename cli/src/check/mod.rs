@@ -1,7 +1,7 @@
 //! `hapax check`: which of these passwords are listed?
 //!
 //! ```text
-//!  stdin, files, prompt ──chunks of rows──▶ answers, in parallel ──in order──▶ report
+//!  stdin, files, prompt ──batches of rows──▶ answers, in parallel ──in order──▶ report
 //!                                              │
 //!                                              └ listed │ not listed │ unknown
 //! ```
@@ -9,162 +9,91 @@
 //! There are three answers, and the third is never taken for the second: a row that cannot be
 //! asked for, an input that cannot be read, and an input that is empty all end in exit status 2.
 
+mod accounts;
 mod answer;
+mod args;
+mod ask;
+mod batch;
+mod csv;
+mod forms;
+mod lines;
 mod prompt;
+mod record;
 mod report;
-mod rows;
+mod tally;
+mod workers;
 
-use std::io::{self, IsTerminal, Read};
-use std::path::PathBuf;
+use std::io::{self, IsTerminal};
+use std::num::NonZero;
+use std::thread;
 
-use clap::{Args, ValueEnum};
-use hapax::screen::PasswordDigest;
-use hapax::screen::list::ListFormat;
-use rayon::prelude::*;
-
-use self::answer::{Answer, Asked};
-use self::report::{Output, Report};
-use self::rows::{Chunks, MAX_ROW_LEN, Row};
+pub(crate) use self::args::CheckArgs;
+use self::args::{Expect, Form};
+use self::ask::{Answers, Asked};
+use self::batch::Batch;
+use self::report::{Output, Printed, Report};
+use self::workers::Work;
 use crate::args::Global;
-use crate::exit::{self, Exit};
-use crate::filters;
-use crate::lists::{self, Input, OpenList};
+use crate::exit::Exit;
+use crate::filters::{self, Opened};
+use crate::lists::{self, Input, OpenFile};
 use crate::progress::{Progress, When};
 use crate::trouble::{Trouble, shown};
-
-/// Chunks of fewer rows are not worth waking other threads.
-const PARALLEL_ROWS: usize = 4_096;
-
-/// Tell which passwords are listed
-///
-/// Reads one candidate per row from standard input, from files, or at a prompt without echo, and
-/// prints which rows are listed: never the candidate itself. Passwords are no arguments, since
-/// other users of the machine can read those.
-///
-/// Rows are bytes. The line end is taken off and nothing else; blank rows are passed over.
-#[derive(Args, Debug)]
-#[command(
-    override_usage = "hapax check [OPTIONS] [FILTER]... [-- <FILE>...]",
-    after_help = exit::section(exit::CHECK)
-)]
-pub(crate) struct CheckArgs {
-    /// Filters to ask; a candidate in any of them is listed. Without one: a built-in list of the
-    /// 100,000 most common passwords
-    #[arg(value_name = "FILTER")]
-    filters: Vec<PathBuf>,
-    /// Files of candidates, `-` for standard input
-    #[arg(last = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
-    /// What a row is; required unless asked at the prompt, where it is plain
-    #[arg(short, long, value_enum, value_name = "FORM")]
-    input: Option<Form>,
-    /// Print only how many are listed
-    #[arg(short, long)]
-    count: bool,
-    /// Print a JSON record for each listed row, and for each that has no answer
-    ///
-    /// A record has at least the fields `input`, `line` and `listed`. Where `listed` is null, there
-    /// is no answer, and `error` says why; if `line` is null too, the input could not be read to
-    /// its end. A row without a record is not listed, or blank.
-    #[arg(long, conflicts_with = "count")]
-    json: bool,
-    /// What exit status 0 stands for
-    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
-    expect: Expect,
-}
-
-/// What a row is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Form {
-    /// A password, as its bytes
-    Plain,
-    /// Its SHA-1 in 40 hexadecimal digits
-    Sha1,
-    /// Its NT hash (NTLM) in 32 hexadecimal digits
-    Nt,
-}
-
-/// What exit status 0 stands for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Expect {
-    /// At least one candidate is listed
-    #[default]
-    Listed,
-    /// None is
-    Absent,
-}
 
 /// Answers all candidates.
 ///
 /// # Errors
 ///
-/// If the filters cannot be opened or asked, a file cannot be opened, nothing was given to check, or the results cannot be
-/// written. Rows without an answer and files that cannot be read to their end are told, counted, and decides the status.
+/// If the filters cannot be opened or asked, a file cannot be opened, nothing was given to check,
+/// or the results cannot be written. Rows without an answer and files that cannot be read to their
+/// end are told, counted, and decide the status.
 pub(crate) fn run(args: &CheckArgs, global: Global) -> Result<Exit, Trouble> {
-    let opened = match args.filters.as_slice() {
-        [] => vec![filters::open_builtin()?],
-        paths => paths
-            .iter()
-            .enumerate()
-            .map(|(index, path)| filters::open(index, path))
-            .collect::<Result<_, _>>()?,
-    };
     let prompted = args.files.is_empty() && io::stdin().is_terminal();
-    let form = match args.input {
-        Some(form) => form,
-        None if prompted => Form::Plain,
-        None => {
-            return Err(Trouble::new(
-                "say what the rows are with --input plain, --input sha1 or --input nt: a password \
-                 may look like a hash, so this is not guessed",
-            ));
-        }
-    };
-    let asked = Asked::new(opened, form)?;
+    let form = args.form(prompted)?;
+    let asked = Asked::new(open(args)?, &args.confirm, args.min_count, form, args.also.clone())?;
     let output = match (args.count, args.json, global.quiet) {
         (true, ..) => Output::Count,
         (_, true, _) => Output::Json,
         (_, _, true) => Output::Nothing,
         _ => Output::Lines,
     };
-    let mut report = Report::new(output, asked.false_positive_rate());
+    let printed = if args.invert { Printed::NotListed } else { Printed::Listed };
+    let mut report = Report::new(&asked, output, printed)?;
     if prompted {
-        let line = prompt::ask(form.question())?;
-        let mut chunks = Chunks::new(line.as_slice());
-        check(&mut chunks, &asked, "prompt", &Progress::new(When::Never, None), &mut report)?;
+        check_prompt(form, &asked, &mut report)?;
     } else {
-        check_all(sources(args)?, &asked, progress(&report, global), &mut report)?;
+        check_all(args, &asked, progress(&report, global), &mut report)?;
     }
-    report.finish(global.quiet)?;
+    let certain = report.finish(global.quiet, args.stats)?;
     Ok(Exit::of_answer(
         match args.expect {
             Expect::Listed => report.listed() > 0,
             Expect::Absent => report.listed() == 0,
         },
-        report.is_certain(),
+        certain,
     ))
 }
 
+fn open(args: &CheckArgs) -> Result<Vec<Opened>, Trouble> {
+    match args.filters.as_slice() {
+        [] => Ok(vec![filters::open_builtin()?]),
+        paths => {
+            let paths = paths.iter().enumerate();
+            paths.map(|(index, path)| filters::open(index, path)).collect()
+        }
+    }
+}
+
 /// Rows on a terminal and a bar on the same terminal would tear each other.
-fn progress(report: &Report, global: Global) -> When {
+fn progress(report: &Report<'_>, global: Global) -> When {
     match global.progress() {
         When::Auto if report.prints_rows() && io::stdout().is_terminal() => When::Never,
         when => when,
     }
 }
 
-impl Form {
-    const fn question(self) -> &'static str {
-        match self {
-            Self::Plain => "Password (not shown): ",
-            Self::Sha1 => "SHA-1 (not shown): ",
-            Self::Nt => "NT hash (not shown): ",
-        }
-    }
-}
-
 /// Opens the sources named, or standard input: each once, since a pipe gives its rows once.
-fn sources(args: &CheckArgs) -> Result<Vec<OpenList>, Trouble> {
+fn sources(args: &CheckArgs) -> Result<Vec<OpenFile>, Trouble> {
     for (index, path) in args.files.iter().enumerate() {
         if Input::from(path.clone()) != Input::Stdin {
             filters::existing_len("FILE", index, path)?;
@@ -174,7 +103,7 @@ fn sources(args: &CheckArgs) -> Result<Vec<OpenList>, Trouble> {
     if sources.is_empty() {
         sources.push(Input::Stdin);
     }
-    lists::open_all(&sources)
+    lists::open_files(&sources)
 }
 
 /// What a source is called in results.
@@ -185,57 +114,31 @@ fn label(source: &Input) -> String {
     }
 }
 
-fn check_all(
-    sources: Vec<OpenList>,
-    asked: &Asked,
-    when: When,
-    report: &mut Report,
-) -> Result<(), Trouble> {
-    let progress = Progress::new(when, lists::total_len(&sources));
-    for source in sources {
-        let (name, input) = source.into_parts();
-        check(&mut Chunks::new(input), asked, &label(&name), &progress, report)?;
-    }
-    Ok(())
+fn check_prompt(form: Form, asked: &Asked, report: &mut Report<'_>) -> Result<(), Trouble> {
+    let batch = Batch::of_one(prompt::ask(form.question())?);
+    let mut answers = Answers::default();
+    asked.answer(&batch, &mut answers);
+    report.batch("prompt", &batch, &answers, &Progress::new(When::Never, None))
 }
 
-/// Answers the rows of one source.
-fn check(
-    chunks: &mut Chunks<impl Read>,
+fn check_all(
+    args: &CheckArgs,
     asked: &Asked,
-    name: &str,
-    progress: &Progress,
-    report: &mut Report,
+    when: When,
+    report: &mut Report<'_>,
 ) -> Result<(), Trouble> {
-    let mut answers = Vec::new();
-    loop {
-        let chunk = match chunks.next() {
-            Ok(Some(chunk)) => chunk,
-            Ok(None) => return Ok(()),
-            Err(error) => {
-                return report.source_failed(name, &Trouble::reading(name, &error), progress);
-            }
-        };
-        if chunk.first == 1
-            && let Err(error) = ListFormat::detect(chunk.bytes(), PasswordDigest::Sha1)
-            && error.is_foreign()
-        {
-            // Every row would be "not listed", and none of them is a candidate.
-            let trouble = Trouble::new(format_args!("{name}: {error}"));
-            return report.source_failed(name, &trouble, progress);
-        }
-        let answer = |row: &Row| match chunk.content(*row) {
-            Some(content) => asked.answer(content),
-            None => Answer::too_long(MAX_ROW_LEN),
-        };
-        if chunk.rows.len() < PARALLEL_ROWS {
-            answers.clear();
-            answers.extend(chunk.rows.iter().map(answer));
-        } else {
-            let rows = chunk.rows.par_iter().with_min_len(PARALLEL_ROWS / 4);
-            rows.map(answer).collect_into_vec(&mut answers);
-        }
-        report.rows(name, chunk.first, &answers, progress)?;
-        progress.advance(chunk.byte_len);
+    let sources = sources(args)?;
+    let shape = args.shape();
+    let progress = Progress::new(when, sources.iter().map(OpenFile::len).sum());
+    let threads = || match args.threads {
+        Some(threads) => usize::from(threads.get()),
+        None => thread::available_parallelism().map_or(1, NonZero::get),
+    };
+    for source in sources {
+        let (name, input) = source.into_parts();
+        let name = label(&name);
+        let work = Work { asked, shape: &shape, progress: &progress, name: &name };
+        workers::check_all(input, work, threads, report)?;
     }
+    Ok(())
 }

@@ -1,14 +1,19 @@
-//! What a check prints: results to standard output, the summary to standard error. No row's
-//! content is known here.
+//! What a check prints: results to standard output, the summary to standard error. Of a row, only
+//! its label is known here.
 
-use std::fmt::Write as _;
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd as _;
+use std::time::Instant;
 
-use serde::Serialize;
-
-use super::answer::Answer;
+use super::answer::{Answer, Explained, Reason};
+use super::ask::{Answers, Asked};
+use super::batch::{Batch, Cut};
+use super::record::{Record, Unanswered};
+use super::tally::Tally;
 use crate::progress::Progress;
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, escaped};
 
 /// Rows that could not be answered are told one by one up to this many, then counted.
 const MAX_TOLD: u64 = 10;
@@ -25,56 +30,42 @@ pub(super) enum Output {
     Nothing,
 }
 
-/// A line of `--json`. Fields may be added, and none is taken away or changes its meaning.
-#[derive(Debug, Serialize)]
-struct Record<'a> {
-    /// The source: a path, `stdin` or `prompt`.
-    input: &'a str,
-    /// The row, from 1.
-    line: u64,
-    listed: bool,
-    /// What the answer rests on.
-    basis: &'static str,
-    /// Probability that a row that is in no list gets this answer.
-    false_positive_rate: f64,
-}
-
-/// A line of `--json` for what has no answer, so that it is not taken for "not listed".
-#[derive(Debug, Serialize)]
-struct Unanswered<'a> {
-    input: &'a str,
-    /// The row, from 1; null for the rest of an input that cannot be read.
-    line: Option<u64>,
-    /// Always null.
-    listed: Option<bool>,
-    /// Why. Holds nothing of the row.
-    error: &'a str,
+/// Which rows are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Printed {
+    Listed,
+    NotListed,
 }
 
 /// Counts answers and prints what was asked for.
-pub(super) struct Report {
+pub(super) struct Report<'a> {
+    asked: &'a Asked,
     output: Output,
-    out: BufWriter<StdoutLock<'static>>,
+    printed: Printed,
     false_positive_rate: f64,
-    listed: u64,
-    not_listed: u64,
-    unknown: u64,
-    blank: u64,
-    failed_sources: u64,
+    tally: Tally,
+    text: Vec<u8>,
+    out: File,
+    started: Instant,
 }
 
-impl Report {
-    pub(super) fn new(output: Output, false_positive_rate: f64) -> Self {
-        Self {
+impl<'a> Report<'a> {
+    /// # Errors
+    ///
+    /// If there is no standard output.
+    pub(super) fn new(asked: &'a Asked, output: Output, printed: Printed) -> Result<Self, Trouble> {
+        // Without the lock of the standard library, so that any thread may print in its turn.
+        let out = io::stdout().as_fd().try_clone_to_owned();
+        Ok(Self {
+            asked,
             output,
-            out: BufWriter::with_capacity(1 << 16, io::stdout().lock()),
-            false_positive_rate,
-            listed: 0,
-            not_listed: 0,
-            unknown: 0,
-            blank: 0,
-            failed_sources: 0,
-        }
+            printed,
+            false_positive_rate: asked.false_positive_rate(),
+            tally: Tally::default(),
+            text: Vec::new(),
+            out: File::from(out.map_err(|error| Trouble::stdout(&error))?),
+            started: Instant::now(),
+        })
     }
 
     /// Whether something is printed for each listed row.
@@ -83,73 +74,168 @@ impl Report {
     }
 
     pub(super) const fn listed(&self) -> u64 {
-        self.listed
+        self.tally.listed()
     }
 
-    /// Whether every row of every source had an answer.
-    pub(super) const fn is_certain(&self) -> bool {
-        self.unknown == 0 && self.failed_sources == 0
-    }
-
-    /// Takes the answers of consecutive rows, and prints them at once: the sender of the rows may
-    /// be waiting.
+    /// Takes the answers of a batch, and prints them at once: the sender of the rows may be
+    /// waiting.
     ///
     /// # Errors
     ///
     /// If standard output cannot be written.
-    pub(super) fn rows(
+    pub(super) fn batch(
         &mut self,
         input: &str,
-        first: u64,
-        answers: &[Answer],
+        batch: &Batch,
+        answers: &Answers,
         progress: &Progress,
     ) -> Result<(), Trouble> {
-        for (line, answer) in (first..).zip(answers) {
+        for (filter, key) in &answers.refuted {
+            self.tally.refuted(*filter, *key);
+        }
+        for (cut, answer) in batch.cuts.iter().zip(&answers.rows) {
+            self.tally.count(*answer);
             match answer {
-                Answer::Blank => self.blank += 1,
-                Answer::NotListed => self.not_listed += 1,
-                Answer::Listed => {
-                    self.listed += 1;
-                    self.print(input, line).map_err(|error| Trouble::stdout(&error))?;
-                }
+                Answer::Blank => {}
                 Answer::Unknown(reason) => {
-                    self.unknown += 1;
-                    self.print_unanswered(input, Some(line), &reason.to_string())?;
-                    if self.unknown <= MAX_TOLD {
-                        progress.note(&format!("hapax: {input}:{line}: unknown: {reason}"));
-                    }
+                    self.unknown(input, batch, cut, *reason, answers, progress)?;
+                }
+                Answer::NotListed if self.printed == Printed::Listed => {}
+                answer => {
+                    self.print(input, batch, cut, *answer)
+                        .map_err(|error| Trouble::stdout(&error))?;
                 }
             }
         }
-        self.out.flush().map_err(|error| Trouble::stdout(&error))
+        progress.advance(batch.byte_len);
+        self.flush()
     }
 
-    fn print(&mut self, input: &str, line: u64) -> io::Result<()> {
+    fn print(&mut self, input: &str, batch: &Batch, cut: &Cut, answer: Answer) -> io::Result<()> {
+        let selected = answer.is_listed() == (self.printed == Printed::Listed);
         match self.output {
-            Output::Lines => writeln!(self.out, "{input}:{line}: listed"),
-            Output::Json => {
-                let false_positive_rate = self.false_positive_rate;
-                let record =
-                    Record { input, line, listed: true, basis: "filter", false_positive_rate };
-                serde_json::to_writer(&mut self.out, &record)?;
-                self.out.write_all(b"\n")
+            Output::Lines if selected => {
+                self.write_name(input, batch, cut);
+                self.write_answer(answer);
+                Ok(())
             }
-            Output::Count | Output::Nothing => Ok(()),
+            Output::Json => {
+                // What a list refuted is told whatever is printed.
+                let label = label(batch, cut);
+                let by = match answer {
+                    Answer::Maybe(by) | Answer::Confirmed { by, .. } => Some(by),
+                    _ => None,
+                };
+                let (basis, count) = match answer {
+                    Answer::Confirmed { count, .. } => ("confirmed", count),
+                    Answer::Rare { count } => ("confirmed", Some(count)),
+                    Answer::Refuted => ("refuted", None),
+                    _ => ("filter", None),
+                };
+                let record = Record {
+                    input,
+                    line: cut.line,
+                    label: label.as_deref(),
+                    listed: answer.is_listed(),
+                    basis,
+                    count,
+                    list: by.map(|by| self.asked.list(by.filter)),
+                    form: by.and_then(|by| Some(by.form?.name())),
+                    false_positive_rate: self.false_positive_rate,
+                };
+                if answer.is_listed() && !selected {
+                    return Ok(());
+                }
+                serde_json::to_writer(&mut self.text, &record)?;
+                self.text.push(b'\n');
+                Ok(())
+            }
+            Output::Lines | Output::Count | Output::Nothing => Ok(()),
         }
+    }
+
+    /// `NAME:ROW: `, or what the row is called.
+    fn write_name(&mut self, input: &str, batch: &Batch, cut: &Cut) {
+        if let Some(label) = label(batch, cut) {
+            self.text.extend_from_slice(label.as_bytes());
+        } else {
+            self.text.extend_from_slice(input.as_bytes());
+            self.text.push(b':');
+            self.text.extend_from_slice(itoa::Buffer::new().format(cut.line).as_bytes());
+        }
+        self.text.extend_from_slice(b": ");
+    }
+
+    fn write_answer(&mut self, answer: Answer) {
+        let (confirmed, count, form) = match answer {
+            Answer::Maybe(by) => (false, None, by.form),
+            Answer::Confirmed { count, by } => (true, count, by.form),
+            Answer::Rare { count } => {
+                let text = format!("not listed (seen {count} times, confirmed)\n");
+                self.text.extend_from_slice(text.as_bytes());
+                return;
+            }
+            Answer::Refuted => {
+                self.text.extend_from_slice(b"not listed (refuted)\n");
+                return;
+            }
+            Answer::Blank | Answer::NotListed | Answer::Unknown(_) => {
+                self.text.extend_from_slice(b"not listed\n");
+                return;
+            }
+        };
+        self.text.extend_from_slice(b"listed");
+        if confirmed || form.is_some() {
+            let parts = [
+                count.map(|count| format!("seen {count} times")),
+                confirmed.then(|| "confirmed".to_owned()),
+                form.map(|form| format!("as {}", form.name())),
+            ];
+            let parts: Vec<String> = parts.into_iter().flatten().collect();
+            self.text.extend_from_slice(format!(" ({})", parts.join(", ")).as_bytes());
+        }
+        self.text.push(b'\n');
+    }
+
+    fn unknown(
+        &mut self,
+        input: &str,
+        batch: &Batch,
+        cut: &Cut,
+        reason: Reason,
+        answers: &Answers,
+        progress: &Progress,
+    ) -> Result<(), Trouble> {
+        let told = self.tally.unknown <= MAX_TOLD;
+        if !told && self.output != Output::Json {
+            return Ok(());
+        }
+        let error = escaped(&Explained(reason, &answers.told).to_string());
+        let label = label(batch, cut);
+        if told {
+            progress.note(&match &label {
+                Some(label) => format!("hapax: {input}:{} ({label}): unknown: {error}", cut.line),
+                None => format!("hapax: {input}:{}: unknown: {error}", cut.line),
+            });
+        }
+        self.print_unanswered(input, Some(cut.line), label.as_deref(), &error)
     }
 
     fn print_unanswered(
         &mut self,
         input: &str,
         line: Option<u64>,
+        label: Option<&str>,
         error: &str,
     ) -> Result<(), Trouble> {
         if self.output != Output::Json {
             return Ok(());
         }
-        let record = Unanswered { input, line, listed: None, error };
-        let written = serde_json::to_writer(&mut self.out, &record).map_err(io::Error::from);
-        written.and_then(|()| self.out.write_all(b"\n")).map_err(|error| Trouble::stdout(&error))
+        let record = Unanswered { input, line, label, listed: None, error };
+        serde_json::to_writer(&mut self.text, &record)
+            .map_err(|error| Trouble::stdout(&error.into()))?;
+        self.text.push(b'\n');
+        Ok(())
     }
 
     /// A source could not be read to its end. The others are still checked.
@@ -163,94 +249,65 @@ impl Report {
         trouble: &Trouble,
         progress: &Progress,
     ) -> Result<(), Trouble> {
-        self.failed_sources += 1;
+        self.tally.failed_sources += 1;
         if let Trouble::Message(message) = trouble {
             progress.note(&format!("hapax: {message}"));
-            self.print_unanswered(input, None, message)?;
+            self.print_unanswered(input, None, None, message)?;
         }
-        self.out.flush().map_err(|error| Trouble::stdout(&error))
+        self.flush()
     }
 
-    /// Prints the count, if that was asked for, and the summary.
+    fn flush(&mut self) -> Result<(), Trouble> {
+        let written = self.out.write_all(&self.text);
+        self.text.clear();
+        written.map_err(|error| Trouble::stdout(&error))
+    }
+
+    /// Prints the count, if that was asked for, the summary and the numbers. Returns whether all
+    /// answers are certain.
     ///
     /// # Errors
     ///
     /// If standard output cannot be written, or there was nothing to check: an empty input is
     /// more often a broken pipeline than a wish to check nothing.
-    pub(super) fn finish(&mut self, quiet: bool) -> Result<(), Trouble> {
-        if self.listed + self.not_listed + self.unknown + self.failed_sources == 0 {
-            let blank = if self.blank == 0 { "it is empty" } else { "all rows are blank" };
+    pub(super) fn finish(&mut self, quiet: bool, stats: bool) -> Result<bool, Trouble> {
+        let tally = &self.tally;
+        if tally.is_empty() {
+            let blank = if tally.blank == 0 { "it is empty" } else { "all rows are blank" };
             return Err(Trouble::new(format_args!("no input to check: {blank}")));
         }
         if self.output == Output::Count {
-            let printed = writeln!(self.out, "{}", self.listed).and_then(|()| self.out.flush());
-            printed.map_err(|error| Trouble::stdout(&error))?;
+            let count = match self.printed {
+                Printed::Listed => tally.listed(),
+                Printed::NotListed => tally.not_listed(),
+            };
+            self.text.extend_from_slice(format!("{count}\n").as_bytes());
+            self.flush()?;
+        }
+        let tally = &self.tally;
+        let mut certain = tally.is_certain();
+        for (filter, count) in tally.doubtful(self.asked.rates(), self.asked.forms()) {
+            certain = false;
+            crate::note(&format!(
+                "hapax: {}: the list refuted {count} different rows, far more than the filter's \
+                 rate explains: it is not the list that the filter was made from, or a part of it \
+                 is missing, so what it refuted may be listed",
+                self.asked.list(filter)
+            ));
         }
         if !quiet {
-            crate::note(&self.summary());
+            crate::note(&tally.summary(self.false_positive_rate, self.asked.confirms_any()));
         }
-        Ok(())
-    }
-
-    fn summary(&self) -> String {
-        let mut text = format!(
-            "checked {}, listed {} (by filter only; about {:.1} expected false alarms)",
-            self.listed + self.not_listed,
-            self.listed,
-            self.expected_false_alarms(),
-        );
-        for (count, what) in [
-            (self.unknown, "unknown"),
-            (self.blank, "blank"),
-            (self.failed_sources, "inputs not read to their end"),
-        ] {
-            if count > 0 {
-                // Writing to a String cannot fail.
-                let _ = write!(text, ", {count} {what}");
-            }
+        if stats {
+            let seconds = self.started.elapsed().as_secs_f64();
+            crate::note(&tally.stats(self.false_positive_rate, seconds));
         }
-        text
-    }
-
-    /// Of s strangers, s(1 - r) are not listed, and s r are false alarms.
-    fn expected_false_alarms(&self) -> f64 {
-        let rate = self.false_positive_rate;
-        // A filter that lists everything has rate 1, and all alarms may be false.
-        (self.not_listed as f64 * rate / (1.0 - rate)).min(self.listed as f64)
+        Ok(certain)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn report(rate: f64, listed: u64, not_listed: u64) -> Report {
-        Report { listed, not_listed, ..Report::new(Output::Nothing, rate) }
-    }
-
-    #[test]
-    fn false_alarms_are_estimated_from_those_not_listed() {
-        assert!((report(0.5, 60, 50).expected_false_alarms() - 50.0).abs() < 1e-9);
-        assert!((report(1.0, 7, 0).expected_false_alarms() - 7.0).abs() < 1e-9);
-        assert!(report(0.0, 7, 1_000).expected_false_alarms().abs() < 1e-9);
-    }
-
-    #[test]
-    fn the_summary_is_one_line_and_names_what_is_unknown() {
-        let text = report(1.5e-5, 1, 1).summary();
-        assert_eq!(text, "checked 2, listed 1 (by filter only; about 0.0 expected false alarms)");
-        let uncertain = Report { unknown: 3, blank: 2, ..report(1e-5, 0, 1) };
-        assert!(uncertain.summary().ends_with(", 3 unknown, 2 blank"));
-        assert!(!uncertain.is_certain());
-    }
-
-    #[test]
-    fn nothing_to_check_is_an_error() {
-        let message = |blank| match (Report { blank, ..report(0.1, 0, 0) }).finish(true) {
-            Err(Trouble::Message(message)) => message,
-            other => panic!("{other:?}"),
-        };
-        assert!(message(0).contains("empty"));
-        assert!(message(3).contains("blank"));
-    }
+/// What a row is called, as it may be printed.
+fn label<'a>(batch: &'a Batch, cut: &Cut) -> Option<Cow<'a, str>> {
+    let label = String::from_utf8_lossy(batch.label(cut)?);
+    Some(if label.chars().any(char::is_control) { Cow::Owned(escaped(&label)) } else { label })
 }

@@ -11,7 +11,8 @@ use crate::lists::{FormatChoice, Input, Reading};
 /// Check a filter, byte by byte and against the list it was built from
 ///
 /// Checks every byte of a filter against its checksums and, with --against, asks it for every row
-/// of the list it was built from: none may be missed.
+/// of the list it was built from: none may be missed. With --measure-false-positive-rate it asks for
+/// random hashes: no more of them may be reported present than the filter promises.
 #[derive(Args, Debug)]
 #[command(after_help = exit::section(exit::VERIFY))]
 pub(crate) struct VerifyArgs {
@@ -27,6 +28,13 @@ pub(crate) struct VerifyArgs {
     /// Tolerate and count up to so many malformed rows
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip_bad: u64,
+    /// Measure how often a stranger is reported present, with the interval that holds in 99 of 100
+    /// measurements, beside what the filter promises
+    #[arg(long)]
+    measure_false_positive_rate: bool,
+    /// What chooses the strangers
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "measure_false_positive_rate")]
+    seed: u64,
 }
 
 impl VerifyArgs {
@@ -40,6 +48,7 @@ impl VerifyArgs {
         VerifyRequest {
             filter: self.filter.clone(),
             reading: Reading { format: self.format, skip_bad: self.skip_bad, ..Reading::default() },
+            strangers: self.measure_false_positive_rate.then_some(self.seed),
         }
     }
 }
@@ -64,6 +73,12 @@ mod tests {
         let request = args.request();
         assert_eq!(request.filter, PathBuf::from("f.hapax"));
         assert_eq!((request.reading.format, request.reading.skip_bad), (FormatChoice::Plain, 2));
-        assert!(Line::try_parse_from(["verify"]).is_err());
+        assert_eq!(request.strangers, None);
+        let line = "verify f.hapax --measure-false-positive-rate --seed 7";
+        let args = Line::try_parse_from(line.split(' ')).unwrap().args;
+        assert_eq!(args.request().strangers, Some(7));
+        for line in ["verify", "verify f.hapax --seed 7"] {
+            assert!(Line::try_parse_from(line.split(' ')).is_err(), "{line}");
+        }
     }
 }

@@ -18,8 +18,14 @@ fn built(list: &str, reading: Reading) -> (TempDir, PathBuf) {
     let request = BuildRequest {
         output: path.clone(),
         reading,
+        top: None,
+        require_complete: false,
         kind: FilterKind::default(),
         size: Size::default(),
+        memory: 256 << 20,
+        tmp: std::env::temp_dir(),
+        threads: None,
+        unsorted: false,
         existing: Existing::Refuse,
         name: String::new(),
         source: String::new(),
@@ -32,7 +38,7 @@ fn built(list: &str, reading: Reading) -> (TempDir, PathBuf) {
 }
 
 fn verify(filter: &Path, reading: Reading, lists: &[Input]) -> Result<Verified, String> {
-    let request = VerifyRequest { filter: filter.to_owned(), reading };
+    let request = VerifyRequest { filter: filter.to_owned(), reading, strangers: None };
     run(&request, open_all(lists).unwrap(), &|_| {}).map_err(|trouble| match trouble {
         Trouble::Message(message) => message,
         Trouble::BrokenPipe => unreachable!("nothing is printed"),

@@ -247,7 +247,8 @@ fn records_are_json_and_hold_no_secret() {
         assert_eq!(record["listed"], true);
         assert_eq!(record["basis"], "filter");
         assert!(record["false_positive_rate"].is_f64());
-        assert_eq!(record.as_object().unwrap().len(), 5);
+        assert_eq!(record["list"], "a test list");
+        assert_eq!(record.as_object().unwrap().len(), 6);
     }
     assert!(ran.stderr.ends_with(", 1 blank\n"), "{}", ran.stderr);
 }

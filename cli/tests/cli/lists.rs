@@ -1,5 +1,6 @@
 //! `hapax build` and `hapax verify`, from a list to a filter and back.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -21,7 +22,7 @@ fn what_is_built_is_verified_described_and_found() {
     let list = folder.file("list.txt", format!("alpha\r\nbeta\r\n\r\nalpha\r\n{CANARY}"));
     let other = folder.file("other.txt", format!("alpha\nomega {CANARY}\n"));
     let output = folder.path().join("out.hapax");
-    for kind in ["bloom", "counting", "cuckoo"] {
+    for kind in ["fuse", "bloom", "blocked", "counting", "cuckoo"] {
         let args = ["build", text(&list), "-f", "--kind", kind, "-o", text(&output), "--name", "n"];
         let ran = run(args, "");
         assert_ran(&ran, 0);
@@ -164,4 +165,74 @@ fn a_build_that_is_stopped_leaves_a_whole_file() {
         }
     }
     assert!(stopped > 0, "no run was stopped before its end");
+}
+
+/// Rows of hashes, sorted, as many as asked for.
+fn sorted_rows(rows: u64) -> String {
+    let step = u64::MAX / rows;
+    let mut text = String::new();
+    for i in 0..rows {
+        let _ = writeln!(text, "{:016X}{:024}", i * step, 0);
+    }
+    text
+}
+
+/// The order of rows is seen, and where it misleads it does not matter: for a file, nobody notices;
+/// for a pipe, which cannot be read again, an option is named.
+#[test]
+fn any_order_of_rows_gives_the_same_filter() {
+    // More than one shard, so that parts are built and gone before the order breaks.
+    let rows = sorted_rows(1_100_000);
+    let mut lines: Vec<&str> = rows.lines().collect();
+    let folder = Folder::new();
+    let built = |name: &str, args: &[&str], stdin: &str| {
+        let output = folder.path().join(name);
+        let ran = run([&["build", "-o", text(&output), "--memory", "64M"], args].concat(), stdin);
+        (ran, fs::read(&output).ok())
+    };
+    // What the file was told of its list is part of it: the rows are as many in each.
+    let sorted = folder.file("sorted.txt", &rows);
+    let (ran, expected) = built("sorted.hapax", &[text(&sorted)], "");
+    assert_ran(&ran, 0);
+    assert!(expected.is_some());
+
+    lines.rotate_left(1);
+    let rotated = lines.join("\n") + "\n";
+    lines.reverse();
+    let reversed = folder.file("reversed.txt", lines.join("\n"));
+    let at_the_end = folder.file("rotated.txt", &rotated);
+    for (name, list) in [("reversed.hapax", &reversed), ("rotated.hapax", &at_the_end)] {
+        let (ran, found) = built(name, &[text(list), "--threads", "1"], "");
+        assert_ran(&ran, 0);
+        assert!(found == expected, "{name}");
+    }
+    let (ran, found) = built("pipe.hapax", &["-"], &rotated);
+    assert_ran(&ran, 2);
+    assert!(ran.stderr.contains("--unsorted") && found.is_none(), "{}", ran.stderr);
+    let (ran, found) = built("pipe.hapax", &["-", "--unsorted"], &rotated);
+    assert_ran(&ran, 0);
+    assert!(found == expected, "from a pipe");
+    // Three lists and four filters, and nothing else.
+    assert_eq!(folder.names().len(), 7, "{:?}", folder.names());
+}
+
+/// A filter of passwords is for its owner, also if they come after hashes.
+#[cfg(unix)]
+#[test]
+fn a_streamed_filter_of_passwords_is_for_its_owner() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    let hashes = folder.file("hashes.txt", sorted_rows(100));
+    let plain = folder.file("plain.txt", "alpha\nbeta\n");
+    let output = folder.path().join("out.hapax");
+    let mode = || fs::metadata(&output).unwrap().permissions().mode() & 0o777;
+    let build = |lists: &[&str]| {
+        assert_ran(&run([&["build", "-f", "-o", text(&output)], lists].concat(), ""), 0);
+    };
+    build(&[text(&hashes)]);
+    assert_eq!(mode() & 0o400, 0o400);
+    let open = mode();
+    fs::remove_file(&output).unwrap();
+    build(&[text(&hashes), text(&plain)]);
+    assert_eq!(mode(), 0o600, "and {open:o} for hashes alone");
 }

@@ -6,9 +6,14 @@
 mod builtin;
 mod check;
 mod common;
+mod confirm;
+mod convert;
 mod dedup;
+mod formats;
 mod lists;
+mod peers_faults;
 mod process;
 #[cfg(target_os = "linux")]
 mod prompt;
 mod secrets;
+mod shapes;

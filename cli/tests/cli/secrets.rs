@@ -64,6 +64,61 @@ fn rows_are_never_repeated_whatever_happens_to_them() {
     assert_untouched(&folder, &[]);
 }
 
+/// Every shape of input and every way to ask, with rows that fit and rows that do not.
+#[test]
+fn no_option_repeats_a_candidate() {
+    let folder = Folder::new();
+    let sha1 = folder.sha1("sha1.hapax", &[CANARY.as_bytes()]);
+    let nt = folder.nt("nt.hapax", &[CANARY.as_bytes()]);
+    let unsorted =
+        folder.file("unsorted.txt", format!("{}:1\n{}:1\n", "F".repeat(40), "0".repeat(40)));
+    let unsorted = unsorted.to_str().unwrap();
+    let zeros = format!("{}:1\n", "0".repeat(40));
+    let other = folder.file("other.txt", zeros);
+    let other = other.to_str().unwrap();
+    let rows = [
+        CANARY.to_owned(),
+        format!("user,{CANARY}\nuser2\n\"{CANARY}\n{CANARY}\",x\n"),
+        format!("user:{CANARY}\nuser:1:{CANARY}:{CANARY}:::\n{CANARY}\n"),
+        format!("{CANARY}\0{CANARY} \0\0"),
+        format!(" {} \r\n{CANARY}\r", CANARY.to_uppercase()),
+        CANARY.repeat(70_000),
+    ];
+    let mut statuses = std::collections::BTreeSet::new();
+    for filter in [&sha1, &nt] {
+        for args in [
+            &["-i", "plain", "--one"][..],
+            &["-i", "plain", "-0"],
+            &["-i", "plain", "--csv"],
+            &["-i", "plain", "--csv", "--column", "2"],
+            &["-i", "plain", "--csv", "--column", "2", "--label", "1"],
+            &["-i", "plain", "--csv", "--column", "password"],
+            &["-i", "plain", "--also", "nfc,nfkc,lower,trim", "-v"],
+            &["-i", "nt", "--user-hash"],
+            &["-i", "sha1", "--user-hash", "-v", "-0"],
+            &["-i", "plain", "--confirm", other],
+            &["-i", "plain", "--confirm", unsorted],
+            &["-i", "plain", "--confirm", other, "--min-count", "3", "--stats"],
+            &["-i", "plain", "--threads", "3", "--progress", "always"],
+        ] {
+            for output in [&[][..], &["--json"], &["-c"]] {
+                for row in &rows {
+                    // Where a column is printed because it was asked for, it is the user's.
+                    if args.contains(&"--label") && row.starts_with(CANARY) {
+                        continue;
+                    }
+                    let args = [args, output].concat();
+                    let ran = check(&args, &[filter], row.as_str());
+                    statuses.insert(ran.status);
+                    assert_silent(&ran, &format!("{args:?}"));
+                }
+            }
+        }
+    }
+    assert_eq!(statuses.into_iter().collect::<Vec<_>>(), [Some(0), Some(1), Some(2)]);
+    assert_untouched(&folder, &[]);
+}
+
 #[test]
 fn a_password_typed_as_an_argument_is_not_repeated() {
     let folder = Folder::new();
@@ -82,6 +137,13 @@ fn a_password_typed_as_an_argument_is_not_repeated() {
         &["check", filter, "-p", CANARY],
         &["check", "-i", "plain", filter, "--", CANARY],
         &["check", "--expect", CANARY],
+        &["check", filter, "-i", "plain", "--confirm", CANARY],
+        &["check", filter, "-i", "plain", "--csv", "--column", CANARY],
+        &["check", filter, "-i", "plain", "--csv", "--label", CANARY],
+        &["check", filter, "-i", "plain", "--csv", "-d", CANARY],
+        &["check", filter, "-i", "plain", "--also", CANARY],
+        &["check", filter, "-i", "plain", "--threads", CANARY],
+        &["check", filter, "-i", "plain", "--confirm", filter, "--min-count", CANARY],
         &["verify", CANARY],
         &["verify", filter, CANARY],
         &["verify", filter, "--format", CANARY],

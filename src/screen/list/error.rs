@@ -3,6 +3,7 @@
 use std::{fmt, io};
 
 use super::super::digest::{NotUtf8, PasswordDigest};
+use super::prefix::RangePrefix;
 
 /// Why a row could not be had.
 #[derive(Debug)]
@@ -52,6 +53,18 @@ pub enum RowFault {
         /// The hash that has so many digits.
         found: PasswordDigest,
     },
+    /// It does not start with a hash less its first five digits, as the rows of a range do.
+    NoSuffix {
+        /// The hash expected.
+        expected: PasswordDigest,
+    },
+    /// It is the row of a range of the other kind.
+    OtherSuffix {
+        /// The hash expected.
+        expected: PasswordDigest,
+        /// The hash that has so many digits.
+        found: PasswordDigest,
+    },
     /// What follows the hash is not a colon and a count.
     Count,
     /// It is not UTF-8, so it has no NT hash.
@@ -86,6 +99,12 @@ impl fmt::Display for BadRow {
 
 impl std::error::Error for BadRow {}
 
+impl From<BadRow> for ListError {
+    fn from(row: BadRow) -> Self {
+        Self::Row(row)
+    }
+}
+
 impl fmt::Display for RowFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -107,6 +126,19 @@ impl fmt::Display for RowFault {
                 expected.hex_digits(),
                 found.hex_digits()
             ),
+            Self::NoSuffix { expected } => write!(
+                f,
+                "expected {} hexadecimal digits ({expected} less the five of the file's name), found \
+                 something else: get the range again",
+                suffix_digits(*expected)
+            ),
+            Self::OtherSuffix { expected, found } => write!(
+                f,
+                "expected {} hexadecimal digits ({expected} less the five of the file's name), found \
+                 {}: this is the length of {found}; a list holds hashes of one kind",
+                suffix_digits(*expected),
+                suffix_digits(*found)
+            ),
             Self::Count => f.write_str(
                 "expected a colon and a count after the hash, such as :3 or :2,203, found \
                  something else: correct the row",
@@ -114,6 +146,10 @@ impl fmt::Display for RowFault {
             Self::NotUtf8 => NotUtf8.fmt(f),
         }
     }
+}
+
+const fn suffix_digits(digest: PasswordDigest) -> usize {
+    digest.hex_digits() - RangePrefix::DIGITS
 }
 
 /// Why the shape of a list cannot be told from its beginning.
@@ -138,6 +174,11 @@ pub enum DetectError {
         row: u64,
         /// The digits of the hash.
         digits: usize,
+    },
+    /// A row is not one of a range file: a hash less its first five digits.
+    NoRange {
+        /// The row.
+        row: u64,
     },
     /// It is text in UTF-16.
     Utf16,
@@ -176,9 +217,14 @@ impl fmt::Display for DetectError {
             Self::HashShape { row, digits } => write!(
                 f,
                 "row {row} has {digits} hexadecimal digits like a hash, and is not a SHA-1 or NT \
-                 hash with or without a count; it looks like hash:password, a table, or hashes of \
-                 another kind: give a list of the hashes or of the passwords alone, or say that \
+                 hash with or without a count; it looks like hash:password, a table, a range \
+                 whose file has another name, or hashes of another kind: give a list of the hashes or of the passwords alone, or say that \
                  the list holds plain passwords if these really are passwords"
+            ),
+            Self::NoRange { row } => write!(
+                f,
+                "row {row}: expected the row of a range, which is 35 hexadecimal digits (SHA-1) or \
+                 27 (NT) and a count, found something else: get the range again"
             ),
             Self::Utf16 => f.write_str(
                 "expected bytes or UTF-8, found text in UTF-16: convert it, for example with \

@@ -4,7 +4,8 @@ use std::fmt;
 
 use super::super::digest::PasswordDigest;
 use super::error::DetectError;
-use super::row::{split_hash, strip_line_end, strip_mark};
+use super::prefix::RangePrefix;
+use super::row::{is_etag, split_hash, strip_line_end, strip_mark};
 
 /// How many bytes from the start [`ListFormat::detect`] should be shown.
 pub const SAMPLE_LEN: usize = 64 * 1024;
@@ -17,6 +18,9 @@ pub enum ListFormat {
     Plain(PasswordDigest),
     /// A row is the hash of a password in hexadecimal, with or without `:count`.
     Hashes(PasswordDigest),
+    /// A row is the hash of a password less its first five digits, which are those of the file, with
+    /// or without `:count`: the answer to a range query, saved. The first row may be an entity tag.
+    Range(PasswordDigest, RangePrefix),
 }
 
 impl ListFormat {
@@ -24,7 +28,7 @@ impl ListFormat {
     #[must_use]
     pub const fn digest(self) -> PasswordDigest {
         match self {
-            Self::Plain(digest) | Self::Hashes(digest) => digest,
+            Self::Plain(digest) | Self::Hashes(digest) | Self::Range(digest, _) => digest,
         }
     }
 
@@ -81,6 +85,33 @@ impl ListFormat {
             (None, None) => Err(DetectError::Empty),
         }
     }
+
+    /// Tells which hash the rows of a range file are made of from its beginning. Its first row
+    /// decides, so that rows of two kinds in one file are a fault of the other rows.
+    ///
+    /// # Errors
+    ///
+    /// [`DetectError`] if the first row is none of a range, or there is none.
+    pub fn detect_range(sample: &[u8], prefix: RangePrefix) -> Result<Self, DetectError> {
+        refuse_foreign(sample)?;
+        for (number, row) in (1..).zip(whole_rows(sample)) {
+            let row = strip_mark(strip_line_end(row)).0;
+            if row.is_empty() || (number == 1 && is_etag(row)) {
+                continue;
+            }
+            let digits = split_hash(row).0;
+            let of_length = |digest: &PasswordDigest| {
+                digits.len() + RangePrefix::DIGITS == digest.hex_digits()
+                    && digits.iter().all(u8::is_ascii_hexdigit)
+            };
+            let digest = [PasswordDigest::Sha1, PasswordDigest::Nt].into_iter().find(of_length);
+            return match digest {
+                Some(digest) => Ok(Self::Range(digest, prefix)),
+                None => Err(DetectError::NoRange { row: number }),
+            };
+        }
+        Err(DetectError::Empty)
+    }
 }
 
 impl fmt::Display for ListFormat {
@@ -88,6 +119,7 @@ impl fmt::Display for ListFormat {
         match self {
             Self::Plain(digest) => write!(f, "plain passwords, hashed with {digest}"),
             Self::Hashes(digest) => write!(f, "{digest} hashes"),
+            Self::Range(digest, prefix) => write!(f, "{digest} hashes of the range {prefix}"),
         }
     }
 }
@@ -117,6 +149,14 @@ fn digits_of_hash(row: &[u8]) -> Option<usize> {
     /// lengths of SHA-2 and SHA-3.
     const DIGITS: [usize; 7] = [32, 35, 40, 56, 64, 96, 128];
 
+    /// The row of a range of NT hashes. Alone it may be a number, with a count after it hardly.
+    const NT_SUFFIX: usize = 27;
+
+    let (digits, count) = split_hash(row);
+    let counted = matches!(count, Some(Ok(_)));
+    if counted && digits.len() == NT_SUFFIX && digits.iter().all(u8::is_ascii_hexdigit) {
+        return Some(NT_SUFFIX);
+    }
     let words = row.split(|byte| !byte.is_ascii_alphanumeric());
     words
         .filter(|word| DIGITS.contains(&word.len()) && word.iter().all(u8::is_ascii_hexdigit))

@@ -17,8 +17,9 @@ use zeroize::Zeroizing;
 
 use super::row::strip_line_end;
 
-/// Read at least so much at once.
-const CHUNK: usize = 64 * 1024;
+/// Read at least so much at once: the cost of a call is lost in it, and it stays in the second-level
+/// cache until it is cut.
+pub(super) const CHUNK: usize = 256 * 1024;
 
 /// A carriage return and a newline.
 const LINE_END: usize = 2;
@@ -45,6 +46,15 @@ pub(super) struct Line {
     pub(super) number: u64,
     pub(super) offset: u64,
     pub(super) content: Option<Range<usize>>,
+}
+
+/// What the buffer has.
+pub(super) enum Buffered {
+    Line(Line),
+    /// Nothing that can be told before [`Lines::fill`].
+    NeedsMore,
+    /// The input has ended, and all of it was handed out.
+    End,
 }
 
 impl<R: Read> Lines<R> {
@@ -85,26 +95,49 @@ impl<R: Read> Lines<R> {
         self.offset + (self.end - self.start) as u64
     }
 
-    /// The next line, without its end. `None` after the last one.
-    pub(super) fn next(&mut self) -> io::Result<Option<Line>> {
-        self.skip_rest()?;
-        loop {
-            let unsearched = &self.buffer[self.start + self.searched..self.end];
-            if let Some(newline) = memchr::memchr(b'\n', unsearched) {
-                let len = self.searched + newline;
-                return Ok(Some(self.take(len, len + 1)));
-            }
-            self.searched = self.end - self.start;
-            if self.searched >= self.limit + LINE_END {
-                self.skipping = true;
-                return Ok(Some(self.take(self.searched, self.searched)));
-            }
-            if self.ended {
-                let rest = self.searched;
-                return Ok((rest > 0).then(|| self.take(rest, rest)));
-            }
-            self.fill()?;
+    /// Goes on with another input, in the same buffer.
+    pub(super) fn restart(&mut self, input: R) {
+        self.input = input;
+        (self.start, self.end, self.searched, self.offset, self.number) = (0, 0, 0, 0, 0);
+        (self.skipping, self.ended) = (false, false);
+    }
+
+    /// The next line, without its end, if it can be told from what was read so far.
+    pub(super) fn buffered(&mut self) -> Buffered {
+        if !self.skip_rest() {
+            return Buffered::NeedsMore;
         }
+        let unsearched = &self.buffer[self.start + self.searched..self.end];
+        if let Some(newline) = memchr::memchr(b'\n', unsearched) {
+            let len = self.searched + newline;
+            return Buffered::Line(self.take(len, len + 1));
+        }
+        self.searched = self.end - self.start;
+        if self.searched >= self.limit + LINE_END {
+            self.skipping = true;
+            return Buffered::Line(self.take(self.searched, self.searched));
+        }
+        match (self.ended, self.searched) {
+            (false, _) => Buffered::NeedsMore,
+            (true, 0) => Buffered::End,
+            (true, rest) => Buffered::Line(self.take(rest, rest)),
+        }
+    }
+
+    /// What was read and not handed out, if it starts with a line.
+    pub(super) fn ahead(&self) -> &[u8] {
+        if self.skipping { &[] } else { &self.buffer[self.start..self.end] }
+    }
+
+    /// Passes over lines that were read in [`ahead`](Self::ahead): so many, of so many bytes.
+    pub(super) fn pass(&mut self, lines: u64, bytes: usize) {
+        self.number += lines;
+        self.consume(bytes);
+    }
+
+    /// Number and offset of the next line.
+    pub(super) const fn place(&self) -> (u64, u64) {
+        (self.number + 1, self.offset)
     }
 
     /// Hands out a line of `len` bytes and goes on after `consumed`.
@@ -125,24 +158,20 @@ impl<R: Read> Lines<R> {
         self.searched = 0;
     }
 
-    /// Reads past the rest of a line that was too long.
-    fn skip_rest(&mut self) -> io::Result<()> {
-        while self.skipping {
+    /// Passes over the rest of a line that was too long; whether its end was found.
+    fn skip_rest(&mut self) -> bool {
+        if self.skipping {
             let buffered = &self.buffer[self.start..self.end];
             let newline = memchr::memchr(b'\n', buffered);
             self.consume(newline.map_or(buffered.len(), |newline| newline + 1));
-            if newline.is_some() || self.ended {
-                self.skipping = false;
-            } else {
-                self.fill()?;
-            }
+            self.skipping = newline.is_none() && !self.ended;
         }
-        Ok(())
+        !self.skipping
     }
 
     /// Reads more, after making room. There is always room: a line that fills the buffer has been
     /// given up before.
-    fn fill(&mut self) -> io::Result<()> {
+    pub(super) fn fill(&mut self) -> io::Result<()> {
         if self.start == self.end || self.buffer.len() - self.end < CHUNK {
             self.buffer.copy_within(self.start..self.end, 0);
             self.end -= self.start;

@@ -5,8 +5,11 @@ use std::io::{self, Read};
 use proptest::prelude::*;
 
 use super::super::digest::PasswordDigest::{Nt, Sha1};
+use super::super::digest::{sha1_key, sha1_of};
 use super::*;
 use crate::hash::KeyHash;
+
+mod batches;
 
 const PASSWORD_SHA1: &str = "5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8";
 const PASSWORD_NT: &str = "8846F7EAEE8FB117AD06BDD830B7586C";
@@ -15,18 +18,28 @@ fn key(password: &str) -> KeyHash {
     Sha1.key_of(password.as_bytes()).expect("SHA-1 takes any bytes")
 }
 
-/// Everything a reader gives: rows and faults in order, and the totals.
+/// Everything a reader gives: rows and faults in order, and the totals; by batches if asked for.
 fn read_all(
     input: impl Read,
     format: ListFormat,
     limit: u32,
+    by_batches: bool,
 ) -> (Vec<Result<Row, BadRow>>, ListTotals) {
     let mut reader = ListReader::with_row_limit(input, format, limit);
-    let mut all = Vec::new();
+    let (mut all, mut batch) = (Vec::new(), Batch::new());
     loop {
-        match reader.next_row() {
-            Ok(Some(row)) => all.push(Ok(row)),
-            Ok(None) => return (all, reader.totals()),
+        let read = if by_batches {
+            let read = reader.next_batch(&mut batch);
+            assert_eq!(matches!(read, Ok(true)), !batch.is_empty());
+            assert_eq!(batch.hashes().len(), batch.rows().len());
+            all.extend(batch.rows().map(Ok));
+            read
+        } else {
+            reader.next_row().map(|row| row.map(|row| all.push(Ok(row))).is_some())
+        };
+        match read {
+            Ok(true) => {}
+            Ok(false) => return (all, reader.totals()),
             Err(ListError::Row(bad)) => all.push(Err(bad)),
             Err(ListError::Read { .. }) => unreachable!("the input does not fail"),
         }
@@ -34,7 +47,10 @@ fn read_all(
 }
 
 fn read(input: &[u8], format: ListFormat) -> (Vec<Result<Row, BadRow>>, ListTotals) {
-    read_all(input, format, DEFAULT_ROW_LIMIT)
+    let by_rows = read_all(input, format, DEFAULT_ROW_LIMIT, false);
+    let by_batches = read_all(input, format, DEFAULT_ROW_LIMIT, true);
+    assert_eq!(by_rows, by_batches);
+    by_rows
 }
 
 /// Keys and counts of a list that has no fault.
@@ -89,8 +105,10 @@ fn plain_oracle(input: &[u8], limit: usize) -> (Vec<Result<Row, BadRow>>, ListTo
             continue;
         }
         totals.carriage_returns += u64::from(row.contains(&b'\r'));
-        let hash = Sha1.key_of(row).expect("SHA-1 takes any bytes");
-        all.push(Ok(Row { hash, count: None, number, offset: line_offset }));
+        let sha1 = sha1_of(row);
+        let (hash, tail) =
+            (sha1_key(&sha1), u32::from_be_bytes([sha1[16], sha1[17], sha1[18], sha1[19]]));
+        all.push(Ok(Row { hash, tail, count: None, number, offset: line_offset }));
     }
     totals.bytes = offset;
     (all, totals)
@@ -115,16 +133,18 @@ proptest! {
         sizes in prop::collection::vec(1..40usize, 1..6),
         limit in 0..30u32,
     ) {
-        let trickle = Trickle { bytes: &input, sizes, calls: 0 };
-        let found = read_all(trickle, ListFormat::Plain(Sha1), limit);
-        prop_assert_eq!(found, plain_oracle(&input, limit as usize));
+        for by_batches in [false, true] {
+            let trickle = Trickle { bytes: &input, sizes: sizes.clone(), calls: 0 };
+            let found = read_all(trickle, ListFormat::Plain(Sha1), limit, by_batches);
+            prop_assert_eq!(found, plain_oracle(&input, limit as usize));
+        }
     }
 
     #[test]
     fn every_row_of_any_bytes_is_accounted_for(input in awkward_bytes(40), nt: bool) {
         let digest = if nt { Nt } else { Sha1 };
         for format in [ListFormat::Plain(digest), ListFormat::Hashes(digest)] {
-            let (all, totals) = read_all(input.as_slice(), format, 20);
+            let (all, totals) = read_all(input.as_slice(), format, 20, nt);
             let good = all.iter().filter(|row| row.is_ok()).count() as u64;
             prop_assert_eq!(totals.rows, good + totals.blank + totals.zero_count + totals.bad);
             prop_assert_eq!(totals.bytes, input.len() as u64);
@@ -138,6 +158,7 @@ proptest! {
         upper: bool,
         marks: bool,
         last_newline: bool,
+        sizes in prop::collection::vec(1..200usize, 1..6),
     ) {
         let (mut text, mut expected) = (String::new(), Vec::new());
         for (index, (bytes, shape, count)) in list.iter().enumerate() {
@@ -149,7 +170,7 @@ proptest! {
                 0 => (String::new(), None),
                 1 => (format!(":{count}"), Some(count)),
                 2 => (format!(":{}", grouped(count)), Some(count)),
-                _ => (format!(":9{count:020}"), Some(u64::MAX)),
+                _ => (format!(":9{count:020}"), Some(u64::MAX - 1)),
             };
             text += &written;
             if last_newline || index + 1 < list.len() {
@@ -157,7 +178,11 @@ proptest! {
             }
             expected.push((KeyHash::from_uniform(bytes), read));
         }
-        prop_assert_eq!(rows(text.as_bytes(), ListFormat::Hashes(Nt)), expected);
+        prop_assert_eq!(rows(text.as_bytes(), ListFormat::Hashes(Nt)), &expected[..]);
+        let trickle = Trickle { bytes: text.as_bytes(), sizes, calls: 0 };
+        let (all, _) = read_all(trickle, ListFormat::Hashes(Nt), 100, true);
+        let all: Vec<_> = all.into_iter().flatten().map(|row| (row.hash, row.count)).collect();
+        prop_assert_eq!(all, expected);
         prop_assert_eq!(ListFormat::detect(text.as_bytes(), Sha1), Ok(ListFormat::Hashes(Nt)));
     }
 
@@ -308,7 +333,8 @@ fn an_endless_line_is_given_up_after_the_limit() {
     let error = reader.next_row().expect_err("no end");
     assert!(matches!(error, ListError::Row(BadRow { number: 1, offset: 0, .. })), "{error}");
     drop(reader);
-    assert!(input.0 <= 3 * u64::from(DEFAULT_ROW_LIMIT), "{} bytes were read", input.0);
+    let most = u64::from(DEFAULT_ROW_LIMIT) + 2 * lines::CHUNK as u64;
+    assert!(input.0 <= most, "{} bytes were read", input.0);
 }
 
 #[test]
@@ -388,6 +414,8 @@ fn rows_with_a_hash_in_another_shape_are_no_passwords() {
         (format!("alice:500:{PASSWORD_NT}:{PASSWORD_NT}:::"), 32),
         (sha256.clone(), 64),
         (format!("{sha256}:3"), 64),
+        (format!("{}:3", &PASSWORD_SHA1[5..]), 35),
+        (format!("{}:3", &PASSWORD_NT[5..]), 27),
     ] {
         let found = |row| Err(DetectError::HashShape { row, digits });
         assert_eq!(detect(&row), found(1), "{row}");
@@ -398,7 +426,9 @@ fn rows_with_a_hash_in_another_shape_are_no_passwords() {
     }
     let message = DetectError::HashShape { row: 1, digits: 40 }.to_string();
     assert!(message.contains("hash:password") && message.contains("plain"), "{message}");
-    for password in [&PASSWORD_SHA1[1..], &format!("g{PASSWORD_NT}"), &sha256[..16]] {
+    for password in
+        [&PASSWORD_NT[5..], &PASSWORD_SHA1[1..], &format!("g{PASSWORD_NT}"), &sha256[..16]]
+    {
         assert_eq!(detect(password), Ok(ListFormat::Plain(Sha1)), "{password}");
     }
 }
@@ -432,7 +462,7 @@ fn utf16_is_named_with_and_without_a_mark() {
 #[test]
 fn the_row_limit_has_a_limit() {
     let list = vec![b'x'; MAX_ROW_LIMIT as usize + 1];
-    let (all, _) = read_all(list.as_slice(), ListFormat::Plain(Sha1), u32::MAX);
+    let (all, _) = read_all(list.as_slice(), ListFormat::Plain(Sha1), u32::MAX, true);
     let fault = RowFault::TooLong { limit: MAX_ROW_LIMIT as usize };
     assert_eq!(all, [Err(BadRow { number: 1, offset: 0, fault })]);
 }

@@ -1,4 +1,4 @@
-//! A filter of whatever kind a file holds.
+//! A filter of whatever kind takes keys.
 
 use crate::codec::{Decode, DecodeError, Encode, Kind, Params, Section, SectionType, Sections};
 use crate::error::{Full, Incompatible};
@@ -10,23 +10,23 @@ use crate::hash::{HashError, HashIdentity, KeyHash, Salt, SecretKey, Seed};
 use crate::membership::{BatchError, Insert, Membership, Merge, Restart, Seen, Stats, Unlock};
 use crate::store::Words;
 
-/// A filter of whatever kind a file holds.
+/// A filter of whatever kind takes keys.
 ///
 /// # Examples
 ///
 /// ```
 /// use hapax::codec::Artefact;
-/// use hapax::{AnyFilter, prelude::*};
+/// use hapax::{GrowingFilter, prelude::*};
 /// # let filter = CuckooFilter::builder().capacity(100).false_positive_rate(0.01).build()?;
 /// # let bytes = Artefact { filter, provenance: Default::default() }.to_bytes();
-/// let filter = Artefact::<AnyFilter>::from_bytes(&bytes)?.filter;
-/// assert!(matches!(filter, AnyFilter::Cuckoo(_)));
-/// assert!(!filter.contains("alice")?);
+/// let mut filter = Artefact::<GrowingFilter>::from_bytes(&bytes)?.filter;
+/// assert!(matches!(filter, GrowingFilter::Cuckoo(_)));
+/// assert_eq!(filter.insert("alice")?, Seen::Never);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum AnyFilter<S = Words> {
+pub enum GrowingFilter<S = Words> {
     /// A Bloom filter.
     Bloom(BloomFilter<S>),
     /// A counting Bloom filter.
@@ -41,7 +41,7 @@ pub enum AnyFilter<S = Words> {
     Retiring(RetiringCuckooFilter<S>),
 }
 
-impl<S: AsRef<[u64]>> AnyFilter<S> {
+impl<S: AsRef<[u64]>> GrowingFilter<S> {
     fn as_membership(&self) -> &dyn Membership {
         match self {
             Self::Bloom(filter) => filter,
@@ -50,6 +50,40 @@ impl<S: AsRef<[u64]>> AnyFilter<S> {
             Self::Blocked(filter) => filter,
             Self::Word(filter) => filter,
             Self::Retiring(filter) => filter,
+        }
+    }
+
+    pub(super) fn own_salt(&self) -> Salt {
+        match self {
+            Self::Bloom(filter) => filter.settings().salt,
+            Self::Counting(filter) => filter.settings().salt,
+            Self::Cuckoo(filter) => filter.settings().salt,
+            Self::Blocked(filter) => filter.settings().salt,
+            Self::Word(filter) => filter.settings().salt,
+            Self::Retiring(filter) => filter.settings().salt,
+        }
+    }
+
+    /// Takes the rest of the sections of a filter.
+    pub(super) fn from_params(
+        params: Params,
+        sections: &mut Sections<S>,
+        index: u16,
+    ) -> Result<Self, DecodeError> {
+        let words = sections.take_words(index)?;
+        match params.kind {
+            Kind::Bloom => BloomFilter::from_params(params, words).map(Self::Bloom),
+            Kind::Counting => CountingBloomFilter::from_params(params, words).map(Self::Counting),
+            Kind::Cuckoo => CuckooFilter::from_params(params, words).map(Self::Cuckoo),
+            Kind::Blocked => BlockedBloomFilter::from_params(params, words).map(Self::Blocked),
+            Kind::Word => WordBloomFilter::from_params(params, words).map(Self::Word),
+            Kind::Retiring => {
+                let epochs = sections.take_small(SectionType::Epochs, index)?;
+                RetiringCuckooFilter::from_params(params, words, &epochs).map(Self::Retiring)
+            }
+            found @ (Kind::BinaryFuse | Kind::Window | Kind::Replay) => {
+                Err(DecodeError::WrongKind { expected: <Self as Decode<S>>::EXPECTED, found })
+            }
         }
     }
 
@@ -65,7 +99,7 @@ impl<S: AsRef<[u64]>> AnyFilter<S> {
     }
 }
 
-impl<S> Unlock for AnyFilter<S> {
+impl<S> Unlock for GrowingFilter<S> {
     fn unlock(&mut self, key: SecretKey) -> Result<(), HashError> {
         match self {
             Self::Bloom(filter) => filter.unlock(key),
@@ -78,7 +112,7 @@ impl<S> Unlock for AnyFilter<S> {
     }
 }
 
-impl<S: AsRef<[u64]>> Membership for AnyFilter<S> {
+impl<S: AsRef<[u64]>> Membership for GrowingFilter<S> {
     fn seed(&self) -> &Seed {
         self.as_membership().seed()
     }
@@ -100,7 +134,7 @@ impl<S: AsRef<[u64]>> Membership for AnyFilter<S> {
     }
 }
 
-impl<S: AsRef<[u64]> + AsMut<[u64]>> AnyFilter<S> {
+impl<S: AsRef<[u64]> + AsMut<[u64]>> GrowingFilter<S> {
     fn as_insert(&mut self) -> &mut dyn Insert {
         match self {
             Self::Bloom(filter) => filter,
@@ -113,7 +147,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> AnyFilter<S> {
     }
 }
 
-impl<S: AsRef<[u64]> + AsMut<[u64]>> Insert for AnyFilter<S> {
+impl<S: AsRef<[u64]> + AsMut<[u64]>> Insert for GrowingFilter<S> {
     fn insert_hash(&mut self, hash: KeyHash) -> Result<Seen, Full> {
         self.as_insert().insert_hash(hash)
     }
@@ -127,21 +161,21 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Insert for AnyFilter<S> {
     }
 }
 
-impl<S, T> Merge<AnyFilter<T>> for AnyFilter<S>
+impl<S, T> Merge<GrowingFilter<T>> for GrowingFilter<S>
 where
     S: AsRef<[u64]> + AsMut<[u64]>,
     T: AsRef<[u64]>,
 {
-    fn merge(&mut self, other: &AnyFilter<T>) -> Result<(), Incompatible> {
+    fn merge(&mut self, other: &GrowingFilter<T>) -> Result<(), Incompatible> {
         match (self, other) {
-            (Self::Bloom(mine), AnyFilter::Bloom(theirs)) => mine.merge(theirs),
-            (Self::Counting(mine), AnyFilter::Counting(theirs)) => mine.merge(theirs),
-            (Self::Blocked(mine), AnyFilter::Blocked(theirs)) => mine.merge(theirs),
-            (Self::Word(mine), AnyFilter::Word(theirs)) => mine.merge(theirs),
-            (Self::Cuckoo(_), AnyFilter::Cuckoo(_)) => {
+            (Self::Bloom(mine), GrowingFilter::Bloom(theirs)) => mine.merge(theirs),
+            (Self::Counting(mine), GrowingFilter::Counting(theirs)) => mine.merge(theirs),
+            (Self::Blocked(mine), GrowingFilter::Blocked(theirs)) => mine.merge(theirs),
+            (Self::Word(mine), GrowingFilter::Word(theirs)) => mine.merge(theirs),
+            (Self::Cuckoo(_), GrowingFilter::Cuckoo(_)) => {
                 Err(Incompatible::Kind { name: "a cuckoo filter" })
             }
-            (Self::Retiring(_), AnyFilter::Retiring(_)) => {
+            (Self::Retiring(_), GrowingFilter::Retiring(_)) => {
                 Err(Incompatible::Kind { name: "a retiring cuckoo filter" })
             }
             (mine, theirs) => Err(Incompatible::Parameter {
@@ -153,7 +187,7 @@ where
     }
 }
 
-impl<S: AsRef<[u64]> + AsMut<[u64]>> Restart for AnyFilter<S> {
+impl<S: AsRef<[u64]> + AsMut<[u64]>> Restart for GrowingFilter<S> {
     fn restart(&mut self, salt: Salt) {
         match self {
             Self::Bloom(filter) => filter.restart(salt),
@@ -166,18 +200,11 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Restart for AnyFilter<S> {
     }
 
     fn salt(&self) -> Salt {
-        match self {
-            Self::Bloom(filter) => filter.salt(),
-            Self::Counting(filter) => filter.salt(),
-            Self::Cuckoo(filter) => filter.salt(),
-            Self::Blocked(filter) => filter.salt(),
-            Self::Word(filter) => filter.salt(),
-            Self::Retiring(filter) => filter.salt(),
-        }
+        self.own_salt()
     }
 }
 
-impl<S: AsRef<[u64]>> Encode for AnyFilter<S> {
+impl<S: AsRef<[u64]>> Encode for GrowingFilter<S> {
     fn kind(&self) -> Kind {
         self.as_encode().kind()
     }
@@ -191,28 +218,13 @@ impl<S: AsRef<[u64]>> Encode for AnyFilter<S> {
     }
 }
 
-impl<S: AsRef<[u64]>> Decode<S> for AnyFilter<S> {
+impl<S: AsRef<[u64]>> Decode<S> for GrowingFilter<S> {
     const KINDS: &'static [Kind] =
         &[Kind::Bloom, Kind::Counting, Kind::Cuckoo, Kind::Blocked, Kind::Word, Kind::Retiring];
-    const EXPECTED: &'static str = "a filter";
+    const EXPECTED: &'static str = "a filter that takes keys";
 
     fn decode(sections: &mut Sections<S>, index: u16) -> Result<Self, DecodeError> {
-        let params = Params::take(sections, index)?;
-        let words = sections.take_words(index)?;
-        match params.kind {
-            Kind::Bloom => BloomFilter::from_params(params, words).map(Self::Bloom),
-            Kind::Counting => CountingBloomFilter::from_params(params, words).map(Self::Counting),
-            Kind::Cuckoo => CuckooFilter::from_params(params, words).map(Self::Cuckoo),
-            Kind::Blocked => BlockedBloomFilter::from_params(params, words).map(Self::Blocked),
-            Kind::Word => WordBloomFilter::from_params(params, words).map(Self::Word),
-            Kind::Retiring => {
-                let epochs = sections.take_small(SectionType::Epochs, index)?;
-                RetiringCuckooFilter::from_params(params, words, &epochs).map(Self::Retiring)
-            }
-            found @ (Kind::Window | Kind::Replay) => {
-                Err(DecodeError::WrongKind { expected: <Self as Decode<S>>::EXPECTED, found })
-            }
-        }
+        Self::from_params(Params::take(sections, index)?, sections, index)
     }
 
     fn check_body(&self) -> Result<(), DecodeError> {
@@ -227,16 +239,16 @@ impl<S: AsRef<[u64]>> Decode<S> for AnyFilter<S> {
     }
 }
 
-macro_rules! into_any {
+macro_rules! into_growing {
     ($($filter:ident => $variant:ident),*) => {$(
-        impl<S> From<$filter<S>> for AnyFilter<S> {
+        impl<S> From<$filter<S>> for GrowingFilter<S> {
             fn from(filter: $filter<S>) -> Self {
                 Self::$variant(filter)
             }
         }
     )*};
 }
-into_any!(
+into_growing!(
     BloomFilter => Bloom,
     CountingBloomFilter => Counting,
     CuckooFilter => Cuckoo,

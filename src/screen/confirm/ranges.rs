@@ -1,0 +1,404 @@
+//! A folder of range files: the rows of each share the first five digits, which name the file.
+
+use std::cmp::Ordering;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::super::digest::PasswordDigest;
+use super::super::list::{DetectError, ListFormat, RowFault, parse_line};
+use super::error::{ConfirmError, ConfirmFault};
+use super::rows::{MAX_LINE_LEN, Seen, refuse_gap};
+use crate::hash::KeyHash;
+
+/// Digits in the name of a range file.
+const PREFIX_DIGITS: usize = 5;
+
+/// How many range files there are.
+const RANGES: u32 = 1 << (4 * PREFIX_DIGITS);
+
+/// The longest range file that is read. Today's have 75 kB.
+const MAX_LEN: u64 = 16 << 20;
+
+/// What is enough to tell compressed data by.
+const SNIFFED: usize = 64;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Ranges looked at when a folder is opened, far from `00000`, which is over-full.
+const SAMPLES: [u32; 4] = [0x2_aaaa, 0x5_5555, 0xa_aaaa, 0xd_5555];
+
+/// How the names of the files are made of the five digits.
+const NESTS: [&[&[usize]]; 5] = [
+    &[&[0, 1, 2, 3, 4]],
+    &[&[0, 1], &[0, 1, 2, 3, 4]],
+    &[&[0, 1], &[2, 3, 4]],
+    &[&[0, 1], &[2, 3], &[0, 1, 2, 3, 4]],
+    &[&[0], &[1], &[2], &[0, 1, 2, 3, 4]],
+];
+
+/// What follows them.
+const SUFFIXES: [&str; 8] = ["", ".txt", ".gz", ".txt.gz", ".bz2", ".txt.bz2", ".zst", ".txt.zst"];
+
+/// A folder of range files, all laid out alike.
+pub(super) struct RangeFolder {
+    root: PathBuf,
+    digest: PasswordDigest,
+    layout: Layout,
+    /// How many rows all files have together, about.
+    rows: f64,
+}
+
+/// How files are named.
+#[derive(Clone, Copy)]
+struct Layout {
+    nest: &'static [&'static [usize]],
+    upper_case: bool,
+    suffix: &'static str,
+}
+
+impl RangeFolder {
+    /// Finds out how the files of a folder are named, and how many rows they have.
+    pub(super) fn open(folder: &Path, digest: PasswordDigest) -> Result<Self, ConfirmError> {
+        let failed = |fault| ConfirmError { path: folder.to_owned(), fault };
+        // One downloader keeps both lists in one folder.
+        let inner = folder.join(match digest {
+            PasswordDigest::Sha1 => "sha1",
+            PasswordDigest::Nt => "ntlm",
+        });
+        let root = if inner.is_dir() { inner } else { folder.to_owned() };
+        let layout = SAMPLES.iter().find_map(|&range| Layout::of(&root, range));
+        let layout = layout.ok_or_else(|| failed(ConfirmFault::NoRanges))?;
+        let mut ranges = Self { root, digest, layout, rows: f64::from(RANGES) };
+        let mut rows = 0;
+        for range in SAMPLES {
+            rows += ranges.count(range)?;
+        }
+        ranges.rows = rows as f64 / SAMPLES.len() as f64 * f64::from(RANGES);
+        Ok(ranges)
+    }
+
+    pub(super) const fn rows(&self) -> f64 {
+        self.rows
+    }
+
+    /// A cursor for hashes in ascending order.
+    pub(super) const fn cursor(&self) -> Cursor<'_> {
+        Cursor { ranges: self, range: None, bytes: Vec::new() }
+    }
+
+    fn path(&self, range: u32) -> PathBuf {
+        self.layout.path(&self.root, range)
+    }
+
+    /// How many rows a range has, all of them read.
+    fn count(&self, range: u32) -> Result<u64, ConfirmError> {
+        let path = self.path(range);
+        let failed = |fault| ConfirmError { path: path.clone(), fault };
+        let bytes = read(&path).map_err(failed)?;
+        let mut rows = 0;
+        let counted = each_row(&bytes, range, self.digest, |_, _| rows += 1);
+        counted.and(if rows == 0 { Err(ConfirmFault::Empty) } else { Ok(rows) }).map_err(failed)
+    }
+}
+
+impl Layout {
+    /// The layout in which the file of this range exists.
+    fn of(root: &Path, range: u32) -> Option<Self> {
+        let layouts = NESTS.iter().flat_map(|nest| {
+            [true, false].into_iter().flat_map(move |upper_case| {
+                SUFFIXES.into_iter().map(move |suffix| Self { nest, upper_case, suffix })
+            })
+        });
+        let mut layouts = layouts;
+        layouts.find(|layout| layout.path(root, range).is_file())
+    }
+
+    fn path(self, root: &Path, range: u32) -> PathBuf {
+        let digits = digits(range, self.upper_case);
+        let mut path = root.to_owned();
+        let mut part = String::with_capacity(16);
+        for (depth, picked) in self.nest.iter().enumerate() {
+            part.clear();
+            part.extend(picked.iter().map(|&digit| char::from(digits[digit])));
+            if depth == self.nest.len() - 1 {
+                part.push_str(self.suffix);
+            }
+            path.push(&part);
+        }
+        path
+    }
+}
+
+/// Finds hashes, reading the file of a range once if they come in ascending order.
+pub(super) struct Cursor<'a> {
+    ranges: &'a RangeFolder,
+    range: Option<u32>,
+    bytes: Vec<u8>,
+}
+
+impl Cursor<'_> {
+    /// The row of this hash: its count, or `None` if there is no such row.
+    pub(super) fn find(&mut self, hash: KeyHash) -> Result<Option<Seen>, ConfirmError> {
+        let range = (hash.hi() >> (64 - 4 * PREFIX_DIGITS)) as u32;
+        let failed = |fault| ConfirmError { path: self.ranges.path(range), fault };
+        if self.range != Some(range) {
+            self.range = None;
+            self.bytes = read(&self.ranges.path(range)).map_err(failed)?;
+            self.range = Some(range);
+        }
+        look_up(&self.bytes, range, self.ranges, hash).map_err(failed)
+    }
+}
+
+/// Looks at all rows of a range, in whatever order they are.
+fn look_up(
+    bytes: &[u8],
+    range: u32,
+    ranges: &RangeFolder,
+    hash: KeyHash,
+) -> Result<Option<Seen>, ConfirmFault> {
+    let mut near = Near::new(range);
+    let found = if let Some(found) = find_plain(bytes, ranges.digest, range, hash, &mut near) {
+        found?
+    } else {
+        near = Near::new(range);
+        find_any(bytes, ranges.digest, range, hash, &mut near)?
+    };
+    if near.rows == 0 {
+        return Err(ConfirmFault::Empty);
+    }
+    if found.is_none() {
+        refuse_gap(Some(near.below), Some(near.above), ranges.rows, bytes.len() as u64)?;
+    }
+    Ok(found)
+}
+
+/// What is around a hash in its range.
+struct Near {
+    below: u64,
+    above: u64,
+    rows: u64,
+}
+
+impl Near {
+    /// Nothing but the ends of the range.
+    const fn new(range: u32) -> Self {
+        let below = (range as u64) << (64 - 4 * PREFIX_DIGITS);
+        Self { below, above: below | (u64::MAX >> (4 * PREFIX_DIGITS)), rows: 0 }
+    }
+}
+
+/// Looks at the rows of a file of any shape.
+fn find_any(
+    bytes: &[u8],
+    digest: PasswordDigest,
+    range: u32,
+    hash: KeyHash,
+    near: &mut Near,
+) -> Result<Option<Seen>, ConfirmFault> {
+    let mut found: Option<Seen> = None;
+    each_row(bytes, range, digest, |row, count| {
+        near.rows += 1;
+        match row.cmp(&hash) {
+            // A hash may have several rows; the largest count is the one.
+            Ordering::Equal => found = found.max(Some(Seen(count))),
+            Ordering::Less => near.below = near.below.max(row.hi()),
+            Ordering::Greater => near.above = near.above.min(row.hi()),
+        }
+    })?;
+    Ok(found)
+}
+
+/// Looks at the rows of a file as it is served: digits, a colon, a count, a line end, and nothing
+/// else. `None` for a file that is not like that, which takes ten times as long.
+///
+/// That every byte before a colon is a digit follows from counts over the whole file, which cost
+/// less than looking at each: there are as many colons as rows that have one where it belongs, and
+/// as many carriage returns as rows that end in one.
+fn find_plain(
+    bytes: &[u8],
+    digest: PasswordDigest,
+    range: u32,
+    hash: KeyHash,
+    near: &mut Near,
+) -> Option<Result<Option<Seen>, ConfirmFault>> {
+    let digits = digest.hex_digits() - PREFIX_DIGITS;
+    if bytes.iter().fold(false, |foreign, &byte| foreign | !is_plain(byte)) {
+        return None;
+    }
+    // Of the eleven digits in the first word of the hash that are not in the name of the file,
+    // eight are compared: as letters of one case, which sort as the digits do.
+    let mut text = [0; 8];
+    for (digit, shift) in text.iter_mut().zip([40, 36, 32, 28, 24, 20, 16, 12]) {
+        *digit = b"0123456789abcdef"[(hash.hi() >> shift) as usize & 0xf];
+    }
+    let wanted = u64::from_be_bytes(text);
+    let (mut below, mut above) = (0, u64::MAX);
+    let (mut colons, mut returns) = (0, 0);
+    let mut found: Option<Seen> = None;
+    let mut start = 0;
+    while start < bytes.len() {
+        let rest = &bytes[start..];
+        let head: &[u8; 8] = rest.first_chunk()?;
+        if *rest.get(digits)? != b':' {
+            return None;
+        }
+        // Counts are short: looking at each digit is less than a search costs.
+        let mut len = digits + 1;
+        while rest.get(len).is_some_and(u8::is_ascii_digit) {
+            len += 1;
+        }
+        let end_len = match rest.get(len..) {
+            Some([]) => 0,
+            Some([b'\n', ..]) => 1,
+            Some([b'\r', b'\n', ..]) => 2,
+            _ => return None,
+        };
+        let row = &rest[..len];
+        start += len + end_len;
+        colons += 1;
+        returns += usize::from(end_len == 2);
+        let head = u64::from_be_bytes(*head) | u64::from_be_bytes([0x20; 8]);
+        match head.cmp(&wanted) {
+            Ordering::Less => below = below.max(head),
+            Ordering::Greater => above = above.min(head),
+            Ordering::Equal => {
+                // All digits, and the count, of one row in 4,000 million.
+                match find_any(row, digest, range, hash, near) {
+                    Ok(seen) => found = found.max(seen),
+                    Err(fault) => return Some(Err(fault)),
+                }
+            }
+        }
+    }
+    let count = |byte| memchr::memchr_iter(byte, bytes).count();
+    if count(b':') != colons || count(b'\r') != returns {
+        return None;
+    }
+    near.rows += colons as u64;
+    if below > 0 {
+        near.below = near.below.max(hi_of(range, below));
+    }
+    if above < u64::MAX {
+        near.above = near.above.min(hi_of(range, above));
+    }
+    Some(Ok(found))
+}
+
+/// Whether a byte occurs in a file as it is served.
+///
+/// Without branches, so that many bytes are looked at together.
+#[expect(clippy::needless_bitwise_bool, reason = "a branch for each would be taken byte by byte")]
+const fn is_plain(byte: u8) -> bool {
+    let digit = byte.wrapping_sub(b'0') <= b':' - b'0';
+    let letter = (byte | 0x20).wrapping_sub(b'a') < 6;
+    digit | letter | (byte == b'\r') | (byte == b'\n')
+}
+
+/// The first word of a hash in a range, from the eight digits that follow the name of the file.
+fn hi_of(range: u32, digits: u64) -> u64 {
+    let value = digits.to_be_bytes().iter().fold(0, |value: u64, digit| {
+        let nibble = if digit.is_ascii_digit() { digit - b'0' } else { digit - b'a' + 10 };
+        (value << 4) | u64::from(nibble)
+    });
+    (u64::from(range) << 44) | (value << 12)
+}
+
+/// Gives every row of a range file: its whole hash, and its count.
+fn each_row(
+    bytes: &[u8],
+    range: u32,
+    digest: PasswordDigest,
+    mut found: impl FnMut(KeyHash, Option<u64>),
+) -> Result<(), ConfirmFault> {
+    let format = ListFormat::Hashes(digest);
+    // The digits of the name, then those of the row.
+    let mut line = [0; PREFIX_DIGITS + MAX_LINE_LEN];
+    line[..PREFIX_DIGITS].copy_from_slice(&digits(range, true));
+    let mut start = 0;
+    for (number, row) in bytes.split(|&byte| byte == b'\n').enumerate() {
+        let offset = start;
+        start += row.len() as u64 + 1;
+        let row = row.strip_suffix(b"\r").unwrap_or(row);
+        let row = row.strip_prefix(BYTE_ORDER_MARK).unwrap_or(row);
+        if row.is_empty() || (number == 0 && is_entity_tag(row)) {
+            continue;
+        }
+        let bad = |fault| ConfirmFault::Row { offset, fault };
+        let end = PREFIX_DIGITS + row.len();
+        let Some(rest) = line.get_mut(PREFIX_DIGITS..end) else {
+            return Err(bad(RowFault::TooLong { limit: MAX_LINE_LEN }));
+        };
+        rest.copy_from_slice(row);
+        if let Some((hash, count)) = parse_line(format, &line[..end]).map_err(bad)? {
+            found(hash, count);
+        }
+    }
+    Ok(())
+}
+
+/// Some downloaders keep the version of a range, as the server named it, in front of it.
+fn is_entity_tag(row: &[u8]) -> bool {
+    [&b"\""[..], b"W/\"", b"0x"].iter().any(|start| row.starts_with(start))
+}
+
+/// The five digits of a range.
+fn digits(range: u32, upper_case: bool) -> [u8; PREFIX_DIGITS] {
+    let alphabet = if upper_case { b"0123456789ABCDEF" } else { b"0123456789abcdef" };
+    let mut shift = 4 * PREFIX_DIGITS;
+    [0; PREFIX_DIGITS].map(|_: u8| {
+        shift -= 4;
+        alphabet[(range >> shift) as usize & 0xf]
+    })
+}
+
+/// Reads a range file.
+fn read(path: &Path) -> Result<Vec<u8>, ConfirmFault> {
+    let file = File::open(path)?;
+    let len = file.metadata()?.len();
+    decompressed(read_all(file, len)?)
+}
+
+/// Reads a range to its end, which is about so many bytes away.
+fn read_all(range: impl Read, len: u64) -> Result<Vec<u8>, ConfirmFault> {
+    if len > MAX_LEN {
+        return Err(ConfirmFault::TooLarge { limit: MAX_LEN });
+    }
+    // One read to the end that the file has, and one to see that it is the end.
+    let mut bytes = Vec::with_capacity(len as usize + 1);
+    range.take(MAX_LEN + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_LEN {
+        return Err(ConfirmFault::TooLarge { limit: MAX_LEN });
+    }
+    Ok(bytes)
+}
+
+/// The rows of a range file that may be compressed.
+fn decompressed(bytes: Vec<u8>) -> Result<Vec<u8>, ConfirmFault> {
+    match ListFormat::detect(&bytes[..bytes.len().min(SNIFFED)], PasswordDigest::Sha1) {
+        Err(error @ DetectError::Compressed { .. }) => decompress(&bytes, error),
+        _ => Ok(bytes),
+    }
+}
+
+#[cfg(feature = "compressed")]
+fn decompress(bytes: &[u8], error: DetectError) -> Result<Vec<u8>, ConfirmFault> {
+    use super::super::list::Decompressed;
+
+    let rows = Decompressed::new(bytes).map_err(|_| ConfirmFault::Damaged)?;
+    if rows.compression().is_none() {
+        return Err(ConfirmFault::Foreign(error));
+    }
+    // Digits and counts are packed into about half.
+    match read_all(rows, (2 * bytes.len() as u64).min(MAX_LEN)) {
+        // Nothing but the decoder can fail on bytes in memory.
+        Err(ConfirmFault::Read(_)) => Err(ConfirmFault::Damaged),
+        rows => rows,
+    }
+}
+
+#[cfg(not(feature = "compressed"))]
+const fn decompress(_: &[u8], error: DetectError) -> Result<Vec<u8>, ConfirmFault> {
+    Err(ConfirmFault::Foreign(error))
+}
