@@ -25,7 +25,10 @@ pub(crate) fn build(args: &BuildArgs, global: Global) -> Result<Exit, Trouble> {
     let progress = Progress::new(global.progress(), lists::total_len(&lists));
     let card = build::run(&args.request(), lists, &|bytes| progress.advance(bytes))?;
     drop(progress);
-    if !global.quiet {
+    if global.quiet {
+        // What may have gone wrong is said all the same.
+        card.counts.warnings().for_each(|warning| crate::note(&format!("note: {warning}")));
+    } else {
         crate::note(&card.to_string());
     }
     Ok(Exit::Yes)

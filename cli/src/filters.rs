@@ -25,14 +25,16 @@ pub(crate) struct Opened {
 /// mapped, and checked but for its body, for which there is `hapax verify`.
 const CHECKED_LEN: u64 = 16 << 20;
 
-/// Opens the `index`th (from 0) FILTER argument, to be asked for passwords.
+/// Opens the `index`th (from 0) FILTER argument, to be asked for passwords; if `whole`, every byte of it
+/// is checked however large it is.
 ///
 /// # Errors
 ///
 /// If it does not exist, cannot be read, is not a whole and undamaged filter, or holds no key.
-pub(crate) fn open(index: usize, path: &Path) -> Result<Opened, Trouble> {
+pub(crate) fn open(index: usize, path: &Path, whole: bool) -> Result<Opened, Trouble> {
     existing_len("FILTER", index, path)?;
-    let artefact = Artefact::<AnyFilter<Mapped>>::open_path_checked(path, CHECKED_LEN)
+    let up_to = if whole { u64::MAX } else { CHECKED_LEN };
+    let artefact = Artefact::<AnyFilter<Mapped>>::open_path_checked(path, up_to)
         .map_err(|error| Trouble::file(&error))?;
     if artefact.filter.stats().len == 0 {
         return Err(Trouble::new(format_args!(
@@ -97,7 +99,8 @@ mod tests {
     #[test]
     fn an_argument_that_is_no_file_is_called_by_its_place() {
         for (index, place) in [(0, "the first FILTER"), (1, "the second"), (3, "the 4th")] {
-            let Err(Trouble::Message(message)) = open(index, Path::new("hunter2secret")) else {
+            let Err(Trouble::Message(message)) = open(index, Path::new("hunter2secret"), false)
+            else {
                 panic!("opened")
             };
             assert!(message.starts_with(place), "{message}");
@@ -111,7 +114,7 @@ mod tests {
         let path = folder.path().join("notes.txt");
         std::fs::write(&path, "not a filter").unwrap();
         for (path, name) in [(path.as_path(), "notes.txt"), (folder.path(), "folder")] {
-            let Err(Trouble::Message(message)) = open(0, path) else { panic!("opened") };
+            let Err(Trouble::Message(message)) = open(0, path, true) else { panic!("opened") };
             assert!(message.contains(name), "{message}");
         }
     }

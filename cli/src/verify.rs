@@ -55,6 +55,8 @@ pub(crate) struct Against {
     pub(crate) skipped: u64,
     /// The first row that was missed: its list, number and offset.
     pub(crate) first_missed: Option<(Input, u64, u64)>,
+    /// What may be wrong with the lists.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Verified {
@@ -83,6 +85,9 @@ impl fmt::Display for Verified {
                 "\n  first missed: {name}: row {number} at byte {offset}. The filter was not made \
                  from this list, or not from all of it: build it again"
             )?;
+        }
+        for warning in &against.warnings {
+            write!(f, "\n  note: {warning}")?;
         }
         Ok(())
     }
@@ -135,6 +140,7 @@ pub(crate) fn run(
         Ok(())
     })?;
     against.skipped = read.counts.skipped();
+    against.warnings = read.counts.warnings().collect();
     if against.checked == 0 {
         return Err(Trouble::new(
             "no row of the lists could be asked for, so nothing was verified",

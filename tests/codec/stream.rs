@@ -246,12 +246,15 @@ fn a_writer_that_cannot_work_says_so() {
 
     let nowhere = StreamOptions { folder: "/nowhere".into(), ..folders.options(SMALL) };
     let mut writer = FuseWriter::create(&path, &builder(1), &nowhere).unwrap();
-    let mut keys = shuffled(&sorted(1_300_000)).into_iter();
+    let mut keys = shuffled(&sorted(2_000_000)).into_iter();
     let error = keys.try_for_each(|key| writer.push(key)).unwrap_err();
     assert!(matches!(error, StreamError::Temporary { .. }));
     let message = error.to_string();
     assert!(message.contains("/nowhere") && message.contains("another folder"), "{message}");
-    drop(writer);
+    // What came before an error is not all there: the writer takes no more, and cannot be finished.
+    let next = keys.next().unwrap();
+    assert!(matches!(writer.push(next), Err(StreamError::Failed)));
+    assert!(matches!(writer.finish(Provenance::default()), Err(StreamError::Failed)));
     assert_eq!(fs::read(&path).unwrap(), b"old");
     assert_eq!(fs::read_dir(folders.0.path()).unwrap().count(), 1);
 }

@@ -69,6 +69,7 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_name = "SIZE", value_parser = bytes::parse, default_value = "256M")]
     memory: u64,
     /// Folder for temporary files, 16 bytes a row, if the rows are not sorted and do not fit the memory
+    /// [default: that of the system]
     #[arg(long, value_name = "FOLDER")]
     tmp: Option<PathBuf>,
     /// Threads that build [default: the number of processors]

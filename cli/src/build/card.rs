@@ -85,10 +85,6 @@ impl fmt::Display for Card {
                 write!(f, "\n  {}{line}", if index == 0 { "coverage             " } else { "" })?;
             }
         }
-        if counts.files_passed_over > 0 {
-            let files = grouped(counts.files_passed_over);
-            write!(f, "\n  passed over          {files} files that are not named like a range")?;
-        }
         let bytes = stats.byte_len();
         let bits_per_key = stats.bit_len as f64 / keys as f64;
         writeln!(
@@ -107,14 +103,8 @@ impl fmt::Display for Card {
         if let Some(peak) = self.peak_memory {
             write!(f, "\n  peak memory          {} bytes", grouped(peak))?;
         }
-        if counts.carriage_returns > 0 {
-            write!(
-                f,
-                "\n  note: {} rows have a carriage return inside. If the list ends its lines with \
-                 lone carriage\n  returns, convert it and build again: these rows are not the \
-                 passwords they should be",
-                grouped(counts.carriage_returns)
-            )?;
+        for warning in counts.warnings() {
+            write!(f, "\n  note: {warning}")?;
         }
         Ok(())
     }

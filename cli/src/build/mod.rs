@@ -21,7 +21,9 @@ mod stream;
 use std::path::Path;
 use std::time::Instant;
 
-use hapax::codec::{Artefact, Existing, Provenance, Readers, SaveOptions};
+use hapax::codec::{
+    Artefact, Existing, Provenance, Readers, SaveOptions, remove_stale_temporaries,
+};
 use hapax::screen::PasswordDigest;
 use hapax::{
     AnyFilter, BlockedBloomFilter, BloomFilter, Builder, CountingBloomFilter, CuckooFilter, Full,
@@ -172,8 +174,13 @@ fn check_output(request: &BuildRequest, lists: &[OpenList]) -> Result<(), Troubl
         }
     }
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match folder.unwrap_or(Path::new(".")).metadata() {
-        Ok(metadata) if metadata.is_dir() => Ok(()),
+    let folder = folder.unwrap_or(Path::new("."));
+    match folder.metadata() {
+        Ok(metadata) if metadata.is_dir() => {
+            // What a killed build left is as large as a filter. If it cannot be removed, it stays.
+            let _ = remove_stale_temporaries(folder);
+            Ok(())
+        }
         Ok(_) => Err(Trouble::new(format_args!("{name}: cannot be written: not in a folder"))),
         Err(error) => Err(Trouble::new(format_args!("{name}: cannot be written: {error}"))),
     }

@@ -37,6 +37,10 @@ pub(crate) struct CheckArgs {
     /// What a row is; required unless asked at the prompt, where it is plain
     #[arg(short, long, value_enum, value_name = "FORM")]
     pub(super) input: Option<Form>,
+    /// Check every byte of the filters first, as `hapax verify` does; without it those of more than 16
+    /// MiB are read only where they are asked
+    #[arg(long)]
+    pub(super) verify: bool,
     /// Ask for these forms of a plain candidate too; listed if any form is, and the form is named
     ///
     /// Each form is made of the candidate as it came; they are not combined. Bytes that are no

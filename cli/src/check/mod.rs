@@ -79,7 +79,7 @@ fn open(args: &CheckArgs) -> Result<Vec<Opened>, Trouble> {
         [] => Ok(vec![filters::open_builtin()?]),
         paths => {
             let paths = paths.iter().enumerate();
-            paths.map(|(index, path)| filters::open(index, path)).collect()
+            paths.map(|(index, path)| filters::open(index, path, args.verify)).collect()
         }
     }
 }

@@ -8,6 +8,8 @@ mod read;
 use hapax::screen::PasswordDigest;
 use hapax::screen::list::{CoverageReport, ListTotals};
 
+use crate::build::grouped;
+
 pub(crate) use self::format::{DigestChoice, FormatChoice, ZeroCountChoice};
 pub(crate) use self::open::{
     Input, OpenFile, OpenList, may_hold_passwords, open_all, open_files, total_len,
@@ -33,6 +35,8 @@ pub(crate) struct Counts {
     pub(crate) beyond_top: u64,
     /// Rows with a carriage return inside.
     pub(crate) carriage_returns: u64,
+    /// Rows taken for passwords that look like hashes.
+    pub(crate) hash_like: u64,
     /// Files in folders that are not named like a range.
     pub(crate) files_passed_over: u64,
 }
@@ -44,6 +48,31 @@ impl Counts {
         self.blank + self.zero_count + self.etags + self.bad + not_wanted
     }
 
+    /// What may be wrong with the lists, or with how they were read, a line each.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
+        let returns = (self.carriage_returns > 0).then(|| {
+            format!(
+                "{} rows have a carriage return inside. If the list ends its lines with lone carriage \
+                 returns, convert it: these rows are not the passwords they should be",
+                grouped(self.carriage_returns)
+            )
+        });
+        let hashes = (self.hash_like > 0).then(|| {
+            format!(
+                "{} rows were read as passwords and look like hashes. If they are hashes, none of their \
+                 passwords is found: give them as a list of their own, with --format hashes",
+                grouped(self.hash_like)
+            )
+        });
+        let files = (self.files_passed_over > 0).then(|| {
+            format!(
+                "{} files of the folder are not named like a range, and were not read",
+                grouped(self.files_passed_over)
+            )
+        });
+        [returns, hashes, files].into_iter().flatten()
+    }
+
     const fn add(&mut self, totals: ListTotals) {
         self.rows += totals.rows;
         self.blank += totals.blank;
@@ -51,6 +80,7 @@ impl Counts {
         self.etags += totals.etags;
         self.bad += totals.bad;
         self.carriage_returns += totals.carriage_returns;
+        self.hash_like += totals.hash_like;
     }
 }
 

@@ -50,7 +50,8 @@ fn the_list_of_a_filter_misses_nothing() {
     let (folder, filter) = built("abc\npassword\n\n123456\n", Reading::default());
     let list = Input::File(folder.path().join("list.txt"));
     let verified = verify(&filter, Reading::default(), &[list]).unwrap();
-    let expected = Against { checked: 3, missed: 0, skipped: 1, first_missed: None };
+    let expected =
+        Against { checked: 3, missed: 0, skipped: 1, first_missed: None, warnings: Vec::new() };
     assert_eq!(verified.against, Some(expected));
     assert_eq!(verified.exit(), Exit::Yes);
     assert!(verified.to_string().ends_with("checked 3, missed 0, skipped 1"), "{verified}");
@@ -66,7 +67,13 @@ fn a_longer_list_is_a_broken_promise_that_names_the_row_and_not_the_password() {
     fs::write(&list, "abc\nzebra\ngiraffe\n").unwrap();
     let list = Input::File(list);
     let verified = verify(&filter, Reading::default(), std::slice::from_ref(&list)).unwrap();
-    let expected = Against { checked: 3, missed: 2, skipped: 0, first_missed: Some((list, 2, 4)) };
+    let expected = Against {
+        checked: 3,
+        missed: 2,
+        skipped: 0,
+        first_missed: Some((list, 2, 4)),
+        warnings: Vec::new(),
+    };
     assert_eq!(verified.against, Some(expected));
     assert_eq!(verified.exit(), Exit::No);
     let shown = verified.to_string();
@@ -81,7 +88,8 @@ fn rows_under_the_minimum_of_the_filter_are_not_missed() {
     let (folder, filter) = built(&(row('a', 9) + &row('b', 10)), reading);
     let list = Input::File(folder.path().join("list.txt"));
     let verified = verify(&filter, Reading::default(), &[list]).unwrap();
-    let expected = Against { checked: 1, missed: 0, skipped: 1, first_missed: None };
+    let expected =
+        Against { checked: 1, missed: 0, skipped: 1, first_missed: None, warnings: Vec::new() };
     assert_eq!(verified.against, Some(expected));
 }
 

@@ -236,3 +236,51 @@ fn a_streamed_filter_of_passwords_is_for_its_owner() {
     build(&[text(&hashes), text(&plain)]);
     assert_eq!(mode(), 0o600, "and {open:o} for hashes alone");
 }
+
+/// Hashes so far down a list of passwords that its format was told before they came, and files of a
+/// folder that are no ranges: both are said, by build and by verify, with -q or without.
+#[test]
+fn what_may_have_been_read_wrongly_is_said() {
+    let folder = Folder::new();
+    let list = folder.file("list.txt", numbered(20_000) + &"ab".repeat(20) + "\n");
+    fs::create_dir(folder.path().join("ranges")).unwrap();
+    let ranges = folder.path().join("ranges");
+    fs::write(ranges.join("00000.txt"), format!("{}:1\n", "A".repeat(35))).unwrap();
+    fs::write(ranges.join("extra.txt"), format!("{}:1\n", "B".repeat(40))).unwrap();
+    let output = folder.path().join("out.hapax");
+    for (input, note) in [
+        (text(&list), "1 rows were read as passwords and look like hashes"),
+        (text(&ranges), "1 files of the folder are not named like a range"),
+    ] {
+        for quiet in [None, Some("-q")] {
+            let args = ["build", "-f", input, "-o", text(&output)].into_iter().chain(quiet);
+            let ran = run(args, "");
+            assert_ran(&ran, 0);
+            assert!(ran.stderr.contains(note), "{}", ran.stderr);
+        }
+        let ran = run(["verify", text(&output), "--against", input], "");
+        assert_ran(&ran, 0);
+        assert!(ran.stderr.contains(note), "{}", ran.stderr);
+    }
+}
+
+/// A flipped bit in a filter too large to be read at every start is found if it is asked for.
+#[test]
+fn check_verifies_a_large_filter_when_asked_to() {
+    let folder = Folder::new();
+    let list = folder.file("list.txt", numbered(50));
+    let output = folder.path().join("out.hapax");
+    let args = ["build", text(&list), "-o", text(&output), "--kind", "bloom", "--bytes", "17M"];
+    assert_ran(&run(args, ""), 0);
+    let whole = fs::read(&output).unwrap();
+    let mut damaged = whole.clone();
+    damaged[whole.len() / 2] ^= 1;
+    for (bytes, verify, status) in
+        [(&whole, true, 0), (&whole, false, 0), (&damaged, true, 2), (&damaged, false, 0)]
+    {
+        fs::write(&output, bytes).unwrap();
+        let args = ["check", text(&output), "-i", "plain", "-c"].into_iter();
+        let ran = run(args.chain(verify.then_some("--verify")), "7\n");
+        assert_eq!(ran.status, Some(status), "{}", ran.stderr);
+    }
+}

@@ -260,7 +260,10 @@ impl<R: Read> ListReader<R> {
                 Ok(None)
             }
             Ok((hash, tail, count)) => {
-                self.totals.carriage_returns += u64::from(content.contains(&b'\r'));
+                if matches!(self.format, ListFormat::Plain(_)) {
+                    self.totals.carriage_returns += u64::from(content.contains(&b'\r'));
+                    self.totals.hash_like += u64::from(holds_a_hash(content));
+                }
                 Ok(Some(Row { hash, tail, count, number, offset }))
             }
             Err(_) if number == 1 && self.has_etag() && is_etag(content) => {
@@ -306,6 +309,15 @@ pub struct ListTotals {
     /// Rows handed out that have a carriage return inside. Many of them mean that the list has
     /// lone carriage returns for line ends, and that its rows are not what they should be.
     pub carriage_returns: u64,
+    /// Plain rows handed out that hold 32 or 40 hexadecimal digits in a row, or say `{SHA}`: many of them
+    /// mean that the list is one of hashes, further down than its format was told from.
+    pub hash_like: u64,
     /// Bytes read, line ends included.
     pub bytes: u64,
+}
+
+/// Whether a row looks like a hash rather than a password.
+fn holds_a_hash(row: &[u8]) -> bool {
+    let runs = || row.split(|byte| !byte.is_ascii_hexdigit()).map(<[u8]>::len);
+    row.len() >= 32 && runs().any(|run| matches!(run, 32 | 40)) || row.starts_with(b"{SHA}")
 }
