@@ -21,8 +21,8 @@ LANES = [
     0x6A09E667, 0xBB67AE85, 0x3C6EF373, 0xA54FF53B, 0x510E527F, 0x9B05688D, 0x1F83D9AB, 0x5BE0CD19,
 ]
 XXH3, UNIFORM, SIPHASH = 1, 2, 3
-BLOOM, COUNTING, CUCKOO, BLOCKED, FUSE, WORD, WINDOW, REPLAY = 1, 2, 3, 4, 5, 6, 64, 65
-PARAMS, BODY, PROVENANCE, WINDOW_STATE, COUNTS, SHARDS = 1, 2, 3, 4, 5, 6
+BLOOM, COUNTING, CUCKOO, BLOCKED, FUSE, WORD, RETIRING, WINDOW, REPLAY = 1, 2, 3, 4, 5, 6, 7, 64, 65
+PARAMS, BODY, PROVENANCE, WINDOW_STATE, COUNTS, SHARDS, EPOCHS = 1, 2, 3, 4, 5, 6, 7
 
 
 class Refused(Exception):
@@ -109,22 +109,26 @@ def reduce(w, n):
 
 
 class Filter:
-    """Params and body."""
+    """Params and body, and shards or epochs if it has them."""
 
-    def __init__(self, params, body, shards=None):
+    def __init__(self, params, body, shards, epochs):
         need(len(params) == 64, "params are not 64 bytes")
         (self.kind, self.policy, reserved_1, self.per_key, self.counter_bits, reserved_2, self.salt,
          self.capacity, self.len, self.first, self.second, reserved_3) = struct.unpack("<HBBIIIQQQQQQ", params)
         need((reserved_1, reserved_2, reserved_3) == (0, 0, 0), "reserved bytes in the params")
-        need(self.kind in (BLOOM, COUNTING, CUCKOO, BLOCKED, FUSE, WORD), "kind of filter")
-        need((self.kind == FUSE) == (shards is not None), "sections of this kind")
+        need(BLOOM <= self.kind <= RETIRING, "kind of filter")
+        need((shards is not None) == (self.kind == FUSE), "shards")
+        need((epochs is not None) == (self.kind == RETIRING), "epochs")
         need(self.policy in (0, 1), "policy")
         need(self.capacity >= 1, "capacity")
         self.size = len(body)
         self.bits = int.from_bytes(body, "little")
         if self.kind != COUNTING:
-            need(self.counter_bits == 0 and self.second == 0, "reserved bytes in the params")
-        if self.kind == CUCKOO:
+            need(self.counter_bits == 0 or self.kind == RETIRING, "reserved bytes in the params")
+            need(self.second == 0, "reserved bytes in the params")
+        if self.kind == RETIRING:
+            self.check_retiring(epochs)
+        elif self.kind == CUCKOO:
             self.check_cuckoo()
         elif self.kind == FUSE:
             self.read_shards(shards)
@@ -191,6 +195,39 @@ class Filter:
             found ^= self.bits >> start + cell * f & (1 << f) - 1
         return found == b >> 64 - f
 
+    def check_retiring(self, epochs):
+        f, t = self.per_key, self.counter_bits
+        need(4 <= f <= 63 and 1 <= t <= 8 and 8 <= f + t <= 64, "bits in a slot")
+        need(self.first >= 2 and self.first % 2 == 0, "buckets")
+        used = 4 * (f + t) * self.first
+        need(self.size == 8 * (-(-used // 64) + 2), "length of the body")
+        need(self.bits >> used == 0, "bits after the last bucket")
+        need(len(epochs) == 32 + 8 * 2**t, "length of the epochs")
+        self.current, self.oldest, swept, most, advance, on_hit, reserved = struct.unpack("<QQQIBBH", epochs[:32])
+        need(self.current <= 1 << 62, "current epoch")
+        need(1 <= most < 2**t, "live epochs")
+        need(0 <= self.current - self.oldest < most, "oldest epoch")
+        need(swept <= self.first, "swept buckets")
+        need(advance in (0, 1) and on_hit in (0, 1) and reserved == 0, "options of the epochs")
+        need(advance == 0 or self.capacity >= most, "capacity")
+        counts, live = [0] * 2**t, 0
+        for bucket in range(self.first):
+            for fingerprint, tag in self.tagged(bucket):
+                if fingerprint:
+                    counts[tag] += 1
+                    live += self.live(tag)
+                    need(bucket >= swept or tag != (self.current + 1) % 2**t, "swept bucket")
+        need(struct.unpack("<%dQ" % 2**t, epochs[32:]) == tuple(counts), "slots of each tag")
+        need(live == self.len, "live slots")
+
+    def tagged(self, b):
+        f, t = self.per_key, self.counter_bits
+        slots = [self.bits >> (4 * b + s) * (f + t) for s in range(4)]
+        return [(slot & (1 << f) - 1, slot >> f & (1 << t) - 1) for slot in slots]
+
+    def live(self, tag):
+        return any(epoch % 2**self.counter_bits == tag for epoch in range(self.oldest, self.current + 1))
+
     def cell(self, p):
         return self.bits >> p * self.cell_bits & (1 << self.cell_bits) - 1
 
@@ -199,14 +236,14 @@ class Filter:
         return [self.bits >> (4 * b + s) * f & (1 << f) - 1 for s in range(4)]
 
     def built(self):
-        buckets = self.first if self.kind == CUCKOO else 0
+        buckets = self.first if self.kind in (CUCKOO, RETIRING) else 0
         return self.kind, self.policy, self.per_key, self.counter_bits, self.capacity, buckets, self.size
 
     def contains(self, hi, lo):
         if self.kind == FUSE:
             return self.contains_fuse(hi, lo)
         a, b = mix(hi, lo, self.salt)
-        if self.kind == CUCKOO:
+        if self.kind in (CUCKOO, RETIRING):
             fingerprint = reduce(b, (1 << self.per_key) - 1) + 1
             first = reduce(a, self.first)
             t = fingerprint * M1 & MASK
@@ -214,7 +251,10 @@ class Filter:
             if self.first % 2 == 0:
                 r |= 1
             second = (r - first) % self.first
-            return fingerprint in self.bucket(first) + self.bucket(second)
+            if self.kind == CUCKOO:
+                return fingerprint in self.bucket(first) + self.bucket(second)
+            slots = self.tagged(first) + self.tagged(second)
+            return any(slot == fingerprint and self.live(tag) for slot, tag in slots)
         if self.kind == WORD:
             word = self.bits >> 64 * reduce(a, self.size // 8)
             x, chosen = b, set()
@@ -261,7 +301,7 @@ class File:
         need(version <= 1, "newer version")
         need(xxhash.xxh3_64_intdigest(data[:56]) == checksum, "checksum of the header")
         need(version == 1, "version 0")
-        need(self.kind in (BLOOM, COUNTING, CUCKOO, BLOCKED, FUSE, WORD, WINDOW, REPLAY), "kind")
+        need(BLOOM <= self.kind <= RETIRING or self.kind in (WINDOW, REPLAY), "kind")
         need(1 <= count <= 64, "number of sections")
         need(reserved_1 == bytes(6) and reserved_2 == 0, "reserved bytes in the header")
         need(self.function in (XXH3, UNIFORM, SIPHASH), "hash function")
@@ -274,7 +314,7 @@ class File:
         sections, end = [], 64 + 32 * count
         for row in struct.iter_unpack("<HHIQQQ", table):
             kind, index, reserved, offset, size, checksum = row
-            need(PARAMS <= kind <= SHARDS, "section type")
+            need(PARAMS <= kind <= EPOCHS, "section type")
             need(reserved == 0, "reserved bytes in the table")
             need(offset == -(-end // 64) * 64, "section offset")
             need(size % 8 == 0 if kind == BODY else size <= 1 << 20, "section length")
@@ -296,11 +336,15 @@ class File:
         shapes = {FUSE: [one + [(SHARDS, 0)]], WINDOW: [two], REPLAY: [one, two]}.get(self.kind, [one])
         end = [(COUNTS, 0)] * (self.kind == REPLAY) + [(PROVENANCE, 0)]
         ids = [(kind, index) for kind, index, _ in sections]
-        need(ids in [shape + end for shape in shapes], "sections of this kind")
+        # Epochs follow the body that they belong to, and nothing else.
+        for at, (kind, index) in enumerate(ids):
+            need(kind != EPOCHS or at > 0 and ids[at - 1] == (BODY, index), "epochs")
+        plain = [id for id in ids if id[0] != EPOCHS]
+        need(plain in [shape + end for shape in shapes], "sections of this kind")
         content = {(kind, index): section for kind, index, section in sections}
 
         self.filters = [
-            Filter(content[PARAMS, i], content[BODY, i], content.get((SHARDS, i)))
+            Filter(content[PARAMS, i], content[BODY, i], content.get((SHARDS, i)), content.get((EPOCHS, i)))
             for i in range(2)
             if (BODY, i) in content
         ]

@@ -55,9 +55,9 @@ mod sync;
 pub use any::{AnyFilter, GrowingFilter};
 pub use error::{BuildError, Full, FullReason, Incompatible};
 pub use filter::{
-    BinaryFuseFilter, BlockedBloomFilter, BloomFilter, Builder, CountingBloomFilter, CuckooFilter,
-    FuseBuild, FuseBuilder, FuseReport, PastCapacity, Plan, Shape, SharedBloomFilter,
-    WordBloomFilter,
+    Advance, BinaryFuseFilter, BlockedBloomFilter, BloomFilter, Builder, CountingBloomFilter,
+    CuckooFilter, FuseBuild, FuseBuilder, FuseReport, PastCapacity, Plan, RetiringCuckooFilter,
+    Shape, SharedBloomFilter, WordBloomFilter,
 };
 pub use hash::{Digest, HashError, HashIdentity, Key, KeyHash, KeyId, Salt, SecretKey, Seed};
 pub use membership::{
@@ -75,8 +75,8 @@ pub mod prelude {
     pub use crate::{
         AnyFilter, BinaryFuseFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter,
         CuckooFilter, GrowingFilter, Insert, InsertExt, Key, KeyHash, Membership, MembershipExt,
-        Merge, PastCapacity, Remove, RemoveExt, Removed, Seed, Seen, SharedBloomFilter,
-        SharedInsert, SharedInsertExt, Unlock, WordBloomFilter,
+        Merge, PastCapacity, Remove, RemoveExt, Removed, RetiringCuckooFilter, Seed, Seen,
+        SharedBloomFilter, SharedInsert, SharedInsertExt, Unlock, WordBloomFilter,
     };
 }
 

@@ -20,7 +20,7 @@ use crate::any::{AnyFilter, GrowingFilter};
 use crate::codec::{Artefact, Decode, Encode, Provenance};
 use crate::filter::{
     BinaryFuseFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter,
-    WordBloomFilter,
+    RetiringCuckooFilter, WordBloomFilter,
 };
 use crate::replay::{GenerationWindow, ReplayFilter};
 use crate::store::Words;
@@ -51,6 +51,7 @@ through_bytes!(
     BloomFilter,
     CountingBloomFilter,
     CuckooFilter,
+    RetiringCuckooFilter,
     WordBloomFilter,
     BinaryFuseFilter,
     GrowingFilter,

@@ -123,6 +123,7 @@ impl Info {
                 AnyFilter::Growing(GrowingFilter::Cuckoo(_)) => "cuckoo",
                 AnyFilter::Growing(GrowingFilter::Blocked(_)) => "blocked",
                 AnyFilter::Growing(GrowingFilter::Word(_)) => "word",
+                AnyFilter::Growing(GrowingFilter::Retiring(_)) => "retiring",
                 AnyFilter::BinaryFuse(_) => "fuse",
                 _ => "other",
             },
@@ -219,6 +220,10 @@ pub(crate) fn promised_rate<S: AsRef<[u64]>>(filter: &AnyFilter<S>) -> Option<f6
             let words = bits / f64::from(math::word::WORD_BITS);
             Some(math::word::expected_rate(words, filter.num_probes(), keys))
         }
+        AnyFilter::Growing(GrowingFilter::Retiring(filter)) => {
+            let slots = (math::cuckoo::SLOTS_PER_BUCKET * filter.buckets()) as f64;
+            Some(math::retiring::rate_at_load(filter.fingerprint_bits(), keys / slots))
+        }
         AnyFilter::BinaryFuse(filter) => Some(math::fuse::rate(filter.fingerprint_bits())),
         _ => None,
     }
@@ -228,7 +233,8 @@ pub(crate) fn promised_rate<S: AsRef<[u64]>>(filter: &AnyFilter<S>) -> Option<f6
 mod tests {
     use hapax::codec::{Artefact, Provenance};
     use hapax::{
-        BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, WordBloomFilter,
+        BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, RetiringCuckooFilter,
+        WordBloomFilter,
     };
 
     use super::*;
@@ -240,12 +246,14 @@ mod tests {
         let cuckoo = CuckooFilter::builder().capacity(5_000).false_positive_rate(1e-3);
         let blocked = BlockedBloomFilter::builder().capacity(5_000).false_positive_rate(1e-3);
         let word = WordBloomFilter::builder().capacity(5_000).false_positive_rate(1e-3);
+        let retiring = RetiringCuckooFilter::builder().window(5_000, 15).false_positive_rate(1e-3);
         let planned = [
             (bloom.plan().unwrap(), AnyFilter::from(bloom.build().unwrap())),
             (counting.plan().unwrap(), AnyFilter::from(counting.build().unwrap())),
             (cuckoo.plan().unwrap(), AnyFilter::from(cuckoo.build().unwrap())),
             (blocked.plan().unwrap(), AnyFilter::from(blocked.build().unwrap())),
             (word.plan().unwrap(), AnyFilter::from(word.build().unwrap())),
+            (retiring.plan().unwrap(), AnyFilter::from(retiring.build().unwrap())),
         ];
         for (plan, filter) in planned {
             let promised = promised_rate(&filter).unwrap();

@@ -1,9 +1,10 @@
 //! A filter of whatever kind takes keys.
 
-use crate::codec::{Decode, DecodeError, Encode, Kind, Params, Section, Sections};
+use crate::codec::{Decode, DecodeError, Encode, Kind, Params, Section, SectionType, Sections};
 use crate::error::{Full, Incompatible};
 use crate::filter::{
-    BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, WordBloomFilter,
+    BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, RetiringCuckooFilter,
+    WordBloomFilter,
 };
 use crate::hash::{HashError, HashIdentity, KeyHash, Salt, SecretKey, Seed};
 use crate::membership::{BatchError, Insert, Membership, Merge, Restart, Seen, Stats, Unlock};
@@ -36,6 +37,8 @@ pub enum GrowingFilter<S = Words> {
     Blocked(BlockedBloomFilter<S>),
     /// A word-blocked Bloom filter.
     Word(WordBloomFilter<S>),
+    /// A retiring cuckoo filter.
+    Retiring(RetiringCuckooFilter<S>),
 }
 
 impl<S: AsRef<[u64]>> GrowingFilter<S> {
@@ -46,6 +49,7 @@ impl<S: AsRef<[u64]>> GrowingFilter<S> {
             Self::Cuckoo(filter) => filter,
             Self::Blocked(filter) => filter,
             Self::Word(filter) => filter,
+            Self::Retiring(filter) => filter,
         }
     }
 
@@ -56,6 +60,7 @@ impl<S: AsRef<[u64]>> GrowingFilter<S> {
             Self::Cuckoo(filter) => filter.settings().salt,
             Self::Blocked(filter) => filter.settings().salt,
             Self::Word(filter) => filter.settings().salt,
+            Self::Retiring(filter) => filter.settings().salt,
         }
     }
 
@@ -72,6 +77,10 @@ impl<S: AsRef<[u64]>> GrowingFilter<S> {
             Kind::Cuckoo => CuckooFilter::from_params(params, words).map(Self::Cuckoo),
             Kind::Blocked => BlockedBloomFilter::from_params(params, words).map(Self::Blocked),
             Kind::Word => WordBloomFilter::from_params(params, words).map(Self::Word),
+            Kind::Retiring => {
+                let epochs = sections.take_small(SectionType::Epochs, index)?;
+                RetiringCuckooFilter::from_params(params, words, &epochs).map(Self::Retiring)
+            }
             found @ (Kind::BinaryFuse | Kind::Window | Kind::Replay) => {
                 Err(DecodeError::WrongKind { expected: <Self as Decode<S>>::EXPECTED, found })
             }
@@ -85,6 +94,7 @@ impl<S: AsRef<[u64]>> GrowingFilter<S> {
             Self::Cuckoo(filter) => filter,
             Self::Blocked(filter) => filter,
             Self::Word(filter) => filter,
+            Self::Retiring(filter) => filter,
         }
     }
 }
@@ -97,6 +107,7 @@ impl<S> Unlock for GrowingFilter<S> {
             Self::Cuckoo(filter) => filter.unlock(key),
             Self::Blocked(filter) => filter.unlock(key),
             Self::Word(filter) => filter.unlock(key),
+            Self::Retiring(filter) => filter.unlock(key),
         }
     }
 }
@@ -131,6 +142,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> GrowingFilter<S> {
             Self::Cuckoo(filter) => filter,
             Self::Blocked(filter) => filter,
             Self::Word(filter) => filter,
+            Self::Retiring(filter) => filter,
         }
     }
 }
@@ -163,6 +175,9 @@ where
             (Self::Cuckoo(_), GrowingFilter::Cuckoo(_)) => {
                 Err(Incompatible::Kind { name: "a cuckoo filter" })
             }
+            (Self::Retiring(_), GrowingFilter::Retiring(_)) => {
+                Err(Incompatible::Kind { name: "a retiring cuckoo filter" })
+            }
             (mine, theirs) => Err(Incompatible::Parameter {
                 name: "kind",
                 expected: mine.kind().to_string(),
@@ -180,6 +195,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Restart for GrowingFilter<S> {
             Self::Cuckoo(filter) => filter.restart(salt),
             Self::Blocked(filter) => filter.restart(salt),
             Self::Word(filter) => filter.restart(salt),
+            Self::Retiring(filter) => filter.restart(salt),
         }
     }
 
@@ -204,7 +220,7 @@ impl<S: AsRef<[u64]>> Encode for GrowingFilter<S> {
 
 impl<S: AsRef<[u64]>> Decode<S> for GrowingFilter<S> {
     const KINDS: &'static [Kind] =
-        &[Kind::Bloom, Kind::Counting, Kind::Cuckoo, Kind::Blocked, Kind::Word];
+        &[Kind::Bloom, Kind::Counting, Kind::Cuckoo, Kind::Blocked, Kind::Word, Kind::Retiring];
     const EXPECTED: &'static str = "a filter that takes keys";
 
     fn decode(sections: &mut Sections<S>, index: u16) -> Result<Self, DecodeError> {
@@ -218,6 +234,7 @@ impl<S: AsRef<[u64]>> Decode<S> for GrowingFilter<S> {
             Self::Cuckoo(filter) => filter.check_body(),
             Self::Blocked(filter) => filter.check_body(),
             Self::Word(filter) => filter.check_body(),
+            Self::Retiring(filter) => filter.check_body(),
         }
     }
 }
@@ -236,5 +253,6 @@ into_growing!(
     CountingBloomFilter => Counting,
     CuckooFilter => Cuckoo,
     BlockedBloomFilter => Blocked,
-    WordBloomFilter => Word
+    WordBloomFilter => Word,
+    RetiringCuckooFilter => Retiring
 );

@@ -8,7 +8,7 @@ use crate::codec::{Decode, DecodeError, Encode, Kind, Params, Section, Sections}
 use crate::error::Incompatible;
 use crate::filter::{
     BinaryFuseFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter,
-    WordBloomFilter,
+    RetiringCuckooFilter, WordBloomFilter,
 };
 use crate::hash::{HashError, HashIdentity, KeyHash, Salt, SecretKey, Seed};
 use crate::membership::{BatchError, Membership, Merge, Stats, Unlock};
@@ -126,8 +126,15 @@ impl<S: AsRef<[u64]>> Encode for AnyFilter<S> {
 }
 
 impl<S: AsRef<[u64]>> Decode<S> for AnyFilter<S> {
-    const KINDS: &'static [Kind] =
-        &[Kind::Bloom, Kind::Counting, Kind::Cuckoo, Kind::Blocked, Kind::BinaryFuse, Kind::Word];
+    const KINDS: &'static [Kind] = &[
+        Kind::Bloom,
+        Kind::Counting,
+        Kind::Cuckoo,
+        Kind::Blocked,
+        Kind::BinaryFuse,
+        Kind::Word,
+        Kind::Retiring,
+    ];
     const EXPECTED: &'static str = "a filter";
 
     fn decode(sections: &mut Sections<S>, index: u16) -> Result<Self, DecodeError> {
@@ -169,4 +176,11 @@ macro_rules! into_any {
         }
     )*};
 }
-into_any!(BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, WordBloomFilter);
+into_any!(
+    BlockedBloomFilter,
+    BloomFilter,
+    CountingBloomFilter,
+    CuckooFilter,
+    RetiringCuckooFilter,
+    WordBloomFilter
+);

@@ -20,6 +20,7 @@ pub(crate) struct Params {
     pub(super) settings: Settings,
     /// Probes, or bits in a fingerprint.
     pub(super) per_key: u32,
+    /// Or bits in the tag of a slot.
     pub(super) counter_bits: u32,
     /// Set bits, counters in use, or buckets.
     pub(super) first: u64,
@@ -51,6 +52,12 @@ impl Params {
             out.extend_from_slice(&word.to_le_bytes());
         }
         out
+    }
+
+    /// The two sections of a filter.
+    pub(super) fn with_body<'a>(&self, index: u16, words: &'a [u64]) -> Vec<Section<'a>> {
+        let params = Section::small(SectionType::Params, index, self.encode());
+        vec![params, Section::body(index, words)]
     }
 
     /// Takes the section of a filter.
@@ -111,7 +118,8 @@ impl Params {
     fn shape(&self, words: usize) -> String {
         let Settings { capacity, past_capacity, .. } = &self.settings;
         let (kind, per_key, counter_bits) = (self.kind, self.per_key, self.counter_bits);
-        let buckets = if kind == Kind::Cuckoo { self.first } else { 0 };
+        let has_buckets = matches!(kind, Kind::Cuckoo | Kind::Retiring);
+        let buckets = if has_buckets { self.first } else { 0 };
         format!(
             "{kind} for {capacity} keys ({past_capacity:?}; {per_key}, {counter_bits}, {buckets}; \
              {words} words)"
@@ -168,10 +176,7 @@ macro_rules! persist {
                     first: $first,
                     second: $second,
                 };
-                vec![
-                    Section::small(SectionType::Params, index, params.encode()),
-                    Section::body(index, self.words()),
-                ]
+                params.with_body(index, self.words())
             }
         }
 

@@ -21,7 +21,7 @@ pub(super) const ENTRY_LEN: u64 = 32;
 pub(super) const TRAILER_LEN: u64 = 16;
 /// Sections start at multiples of this: a cache line, and enough for any SIMD load.
 pub(super) const ALIGNMENT: u64 = 64;
-/// Bounds what the table can make a reader allocate; a window of two generations has 7 sections.
+/// Bounds what the table can make a reader allocate; a window of two generations has at most 9 sections.
 pub(super) const MAX_SECTIONS: u32 = 64;
 /// Sections other than bodies are short; a table of 2¹⁶ shards is the longest.
 const MAX_SMALL_LEN: u64 = 1 << 20;
@@ -42,6 +42,8 @@ pub enum Kind {
     BinaryFuse,
     /// A [`WordBloomFilter`](crate::WordBloomFilter).
     Word,
+    /// A [`RetiringCuckooFilter`](crate::RetiringCuckooFilter).
+    Retiring,
     /// A [`GenerationWindow`](crate::replay::GenerationWindow).
     Window,
     /// A [`ReplayFilter`](crate::replay::ReplayFilter).
@@ -62,6 +64,7 @@ impl Kind {
             Self::Blocked => 4,
             Self::BinaryFuse => 5,
             Self::Word => 6,
+            Self::Retiring => 7,
             Self::Window => 64,
             Self::Replay => 65,
         }
@@ -75,6 +78,7 @@ impl Kind {
             4 => Ok(Self::Blocked),
             5 => Ok(Self::BinaryFuse),
             6 => Ok(Self::Word),
+            7 => Ok(Self::Retiring),
             64 => Ok(Self::Window),
             65 => Ok(Self::Replay),
             found => Err(DecodeError::UnknownKind { found: found as u16 }),
@@ -91,6 +95,7 @@ impl fmt::Display for Kind {
             Self::Blocked => "a blocked Bloom filter",
             Self::BinaryFuse => "a binary fuse filter",
             Self::Word => "a word-blocked Bloom filter",
+            Self::Retiring => "a retiring cuckoo filter",
             Self::Window => "a window of generations",
             Self::Replay => "the state of a replay filter",
         })
@@ -112,6 +117,8 @@ pub(crate) enum SectionType {
     Counts,
     /// The shards of a binary fuse filter.
     Shards,
+    /// What a retiring filter knows of its epochs.
+    Epochs,
 }
 
 impl SectionType {
@@ -123,6 +130,7 @@ impl SectionType {
             Self::Window => 4,
             Self::Counts => 5,
             Self::Shards => 6,
+            Self::Epochs => 7,
         }
     }
 
@@ -134,9 +142,10 @@ impl SectionType {
             4 => Ok(Self::Window),
             5 => Ok(Self::Counts),
             6 => Ok(Self::Shards),
+            7 => Ok(Self::Epochs),
             found => Err(DecodeError::Invalid {
                 what: "section type",
-                expected: "1 to 6".to_owned(),
+                expected: "1 to 7".to_owned(),
                 found: found.to_string(),
             }),
         }
@@ -150,6 +159,7 @@ impl SectionType {
             Self::Window => "window",
             Self::Counts => "counts",
             Self::Shards => "shards",
+            Self::Epochs => "epochs",
         }
     }
 }

@@ -28,6 +28,7 @@ mod fuse;
 mod header;
 mod provenance;
 mod reader;
+mod retiring;
 mod stream;
 mod writer;
 

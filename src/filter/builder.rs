@@ -77,6 +77,13 @@ pub trait Buildable: Sized + sealed::Sealed {
     /// Allocates the planned shape.
     #[doc(hidden)]
     fn allocate(plan: &Plan, settings: sealed::Opaque) -> Result<Self, BuildError>;
+
+    /// Takes over options that are no part of the shape.
+    #[doc(hidden)]
+    #[must_use]
+    fn configure(self, _options: &Self::Options) -> Self {
+        self
+    }
 }
 
 pub(crate) mod sealed {
@@ -134,6 +141,17 @@ pub enum Shape {
         fingerprint_bits: u32,
         /// Buckets of four slots.
         buckets: u64,
+    },
+    /// A retiring cuckoo filter.
+    Retiring {
+        /// Bits in a fingerprint.
+        fingerprint_bits: u32,
+        /// Bits in the tag beside it.
+        tag_bits: u32,
+        /// Buckets of four slots.
+        buckets: u64,
+        /// Epochs that can be live at once.
+        epochs: u32,
     },
 }
 
@@ -246,7 +264,7 @@ impl<F: Buildable> Builder<F> {
             past_capacity: self.past_capacity,
             len: 0,
         };
-        F::allocate(&plan, sealed::Opaque(settings))
+        Ok(F::allocate(&plan, sealed::Opaque(settings))?.configure(&self.options))
     }
 }
 

@@ -23,35 +23,22 @@
 //!
 //! Source: B. Fan et al., *Cuckoo filter: practically better than Bloom*, CoNEXT 2014.
 
-mod batch;
-mod plan;
-mod search;
-
-use super::builder::{Builder, sealed};
+use super::buckets::{
+    Home, Sizes, Table, TableMut, by_width, contains, contains_all, free_slot, insert, insert_all,
+    other_bucket,
+};
+use super::builder::{Buildable, Builder, Plan, Shape, Target, sealed};
 use super::{InvalidParts, Settings};
-use crate::error::{Full, FullReason};
-use crate::hash::{HashError, KeyHash, Salt, SecretKey, Seed, reduce};
+use crate::error::{BuildError, Full, FullReason};
+use crate::hash::{HashError, KeyHash, Salt, SecretKey, Seed};
 use crate::math::cuckoo::{
-    MAX_FINGERPRINT_BITS, MIN_FINGERPRINT_BITS, SLOTS_PER_BUCKET, rate_at_load,
+    MAX_FINGERPRINT_BITS, MIN_FINGERPRINT_BITS, SLOTS_PER_BUCKET, least_fingerprint_bits,
+    load_at_rate, rate_at_load,
 };
 use crate::membership::{
     BatchError, Insert, Membership, Remove, Removed, Restart, Seen, Stats, Unlock, check_lengths,
 };
 use crate::store::{ANY, Slots, Words, words_for};
-use search::Frontier;
-
-/// Calls a method for slots of 8, 16 or 32 bits, for which all shifts and masks are constants, or for
-/// slots of any width.
-macro_rules! by_width {
-    ($filter:ident.$method:ident($($argument:expr),*)) => {
-        match $filter.slots.bits() {
-            8 => $filter.$method::<8>($($argument),*),
-            16 => $filter.$method::<16>($($argument),*),
-            32 => $filter.$method::<32>($($argument),*),
-            _ => $filter.$method::<ANY>($($argument),*),
-        }
-    };
-}
 
 /// A cuckoo filter: 4 slots a bucket, fingerprints of 4 to 32 bits, any number of buckets.
 ///
@@ -103,35 +90,43 @@ impl Builder<CuckooFilter> {
 
 impl sealed::Sealed for CuckooFilter {}
 
-fn load_factor(keys: u64, buckets: u64) -> f64 {
-    keys as f64 / (buckets * SLOTS_PER_BUCKET) as f64
-}
+impl Buildable for CuckooFilter {
+    type Options = CuckooOptions;
 
-/// Where a key lives.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Home {
-    pub(super) fingerprint: u32,
-    pub(super) buckets: [u64; 2],
-}
-
-impl Home {
-    /// The buckets to look into: one if both are the same, as an odd table makes possible.
-    pub(super) fn distinct(&self) -> &[u64] {
-        if self.buckets[0] == self.buckets[1] { &self.buckets[..1] } else { &self.buckets }
+    fn plan(target: Target, options: &CuckooOptions) -> Result<Plan, BuildError> {
+        let wanted = options.fingerprint_bits;
+        if let Some(found) = wanted
+            && !(MIN_FINGERPRINT_BITS..=MAX_FINGERPRINT_BITS).contains(&found)
+        {
+            return Err(BuildError::Option {
+                name: "fingerprint_bits",
+                expected: "4 to 32",
+                found: found.into(),
+            });
+        }
+        let sizes = Sizes {
+            tag_bits: 0,
+            bits: wanted.unwrap_or(MIN_FINGERPRINT_BITS)..=MAX_FINGERPRINT_BITS,
+            rate: rate_at_load,
+            load: load_at_rate,
+            // Who asks for a width gets it.
+            least: |keys| wanted.unwrap_or_else(|| least_fingerprint_bits(keys)),
+        };
+        let layout = sizes.find(target)?;
+        let (fingerprint_bits, buckets) = (layout.fingerprint_bits, layout.buckets);
+        let shape = Shape::Cuckoo { fingerprint_bits, buckets };
+        Ok(Plan::new(layout.keys, layout.rate, layout.words * 64, shape))
     }
-}
 
-/// Scatters a fingerprint over 64 bits; the *top* bits matter (the step of `MurmurHash3`'s
-/// finaliser between two multiplications).
-///
-/// One multiplication is not enough. Being linear, it sends fingerprint f to f·δ mod buckets, and
-/// i ↔ f·δ − i ties bucket j·δ only to the few buckets near −j·δ: a chain, not a random graph, when
-/// fingerprints are short. Filters of 4 bits then refused keys at a load of 0.86 where the number
-/// of buckets was a Fibonacci number.
-#[inline]
-fn scatter(fingerprint: u32) -> u64 {
-    let word = u64::from(fingerprint).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (word ^ word >> 32).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+    fn allocate(plan: &Plan, settings: sealed::Opaque) -> Result<Self, BuildError> {
+        let Shape::Cuckoo { fingerprint_bits, buckets } = plan.shape else {
+            unreachable!("planned above")
+        };
+        let words = words_for(buckets, fingerprint_bits)
+            .and_then(Words::zeroed)
+            .ok_or(BuildError::OutOfMemory { byte_len: plan.byte_len() })?;
+        Ok(Self { settings: settings.0, slots: Slots::new(words, buckets, fingerprint_bits) })
+    }
 }
 
 impl<S: AsRef<[u64]>> CuckooFilter<S> {
@@ -150,7 +145,7 @@ impl<S: AsRef<[u64]>> CuckooFilter<S> {
     /// Occupied slots / slots.
     #[must_use]
     pub fn load_factor(&self) -> f64 {
-        load_factor(self.settings.len, self.slots.buckets())
+        self.settings.len as f64 / (self.slots.buckets() * SLOTS_PER_BUCKET) as f64
     }
 
     pub(crate) const fn settings(&self) -> &Settings {
@@ -199,27 +194,24 @@ impl<S: AsRef<[u64]>> CuckooFilter<S> {
     }
 
     #[inline]
-    pub(super) fn home(&self, hash: KeyHash) -> Home {
-        let mixed = hash.mix(self.settings.salt);
-        let fingerprint = reduce(mixed.b, (1 << self.slots.bits()) - 1) as u32 + 1;
-        let first = reduce(mixed.a, self.slots.buckets());
-        Home { fingerprint, buckets: [first, self.other_bucket(first, fingerprint)] }
+    fn copies<const B: u32>(&self, home: &Home) -> u64 {
+        let buckets = home.distinct().iter();
+        buckets.map(|&bucket| u64::from(self.slots.count_of::<B>(bucket, home.fingerprint))).sum()
+    }
+}
+
+impl<S: AsRef<[u64]>> Table for CuckooFilter<S> {
+    fn words(&self) -> &[u64] {
+        self.slots.words()
     }
 
-    /// The other bucket of a fingerprint: (r − bucket) mod buckets, its own inverse.
     #[inline]
-    pub(super) fn other_bucket(&self, bucket: u64, fingerprint: u32) -> u64 {
-        let buckets = self.slots.buckets();
-        let sum = reduce(scatter(fingerprint), buckets);
-        // An odd sum for an even table: then the two buckets have different parity.
-        let sum = sum | u64::from(buckets.is_multiple_of(2));
-        // Without a branch: it would be mispredicted every other time.
-        let (difference, below) = sum.overflowing_sub(bucket);
-        difference.wrapping_add(buckets & 0u64.wrapping_sub(below.into()))
+    fn home(&self, hash: KeyHash) -> Home {
+        Home::new(hash.mix(self.settings.salt), self.slots.buckets(), self.slots.bits())
     }
 
-    /// Whether the fingerprint is in one of its buckets. Both are compared whatever the first one
-    /// says: a branch between them that cannot be foreseen costs more than a comparison.
+    /// Both buckets are compared whatever the first one says: a branch between them that cannot be
+    /// foreseen costs more than a comparison.
     #[inline]
     fn finds<const B: u32>(&self, home: &Home) -> bool {
         let [first, second] = home.buckets;
@@ -228,9 +220,48 @@ impl<S: AsRef<[u64]>> CuckooFilter<S> {
     }
 
     #[inline]
-    fn copies<const B: u32>(&self, home: &Home) -> u64 {
-        let buckets = home.distinct().iter();
-        buckets.map(|&bucket| u64::from(self.slots.count_of::<B>(bucket, home.fingerprint))).sum()
+    fn load(&self) -> f64 {
+        self.load_factor()
+    }
+
+    #[inline]
+    fn first_free<const B: u32>(&self, bucket: u64) -> Option<usize> {
+        self.slots.first_of::<B>(bucket, 0)
+    }
+
+    #[inline]
+    fn neighbour<const B: u32>(&self, bucket: u64, slot: usize) -> u64 {
+        let fingerprint = self.slots.slot::<B>(bucket, slot);
+        other_bucket(self.slots.buckets(), bucket, fingerprint)
+    }
+
+    #[inline]
+    fn prefetch<const B: u32>(&self, bucket: u64) {
+        self.slots.prefetch::<B>(bucket);
+    }
+}
+
+impl<S: AsRef<[u64]> + AsMut<[u64]>> TableMut for CuckooFilter<S> {
+    #[inline]
+    fn insert_home<const B: u32>(&mut self, home: &Home) -> Result<Seen, Full> {
+        if let Some(full) = self.settings.refusal() {
+            return Err(full);
+        }
+        let copies = self.copies::<B>(home);
+        if copies == SLOTS_PER_BUCKET * home.distinct().len() as u64 {
+            return Err(self.settings.full(FullReason::Copies));
+        }
+        let (bucket, slot) = free_slot::<B, _>(self, home)
+            .ok_or_else(|| self.settings.full(FullReason::Evictions))?;
+        self.slots.set::<B>(bucket, slot, home.fingerprint);
+        self.settings.len += 1;
+        Ok(if copies == 0 { Seen::Never } else { Seen::Maybe })
+    }
+
+    #[inline]
+    fn copy<const B: u32>(&mut self, from: (u64, usize), to: (u64, usize)) {
+        let moved = self.slots.slot::<B>(from.0, from.1);
+        self.slots.set::<B>(to.0, to.1, moved);
     }
 }
 
@@ -247,12 +278,12 @@ impl<S: AsRef<[u64]>> Membership for CuckooFilter<S> {
 
     #[inline]
     fn contains_hash(&self, hash: KeyHash) -> bool {
-        by_width!(self.finds(&self.home(hash)))
+        by_width!(self.slots.bits(), [8 16 32], contains(self, hash))
     }
 
     fn contains_batch(&self, hashes: &[KeyHash], present: &mut [bool]) -> Result<(), BatchError> {
         check_lengths(hashes.len(), present.len())?;
-        by_width!(self.contains_all(hashes, present));
+        by_width!(self.slots.bits(), [8 16 32], contains_all(self, hashes, present));
         Ok(())
     }
 
@@ -279,49 +310,6 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> CuckooFilter<S> {
         self.slots.clear();
         self.settings.len = 0;
     }
-
-    /// Adds a key whose place is known.
-    #[inline]
-    fn insert_home<const B: u32>(&mut self, home: &Home) -> Result<Seen, Full> {
-        if let Some(full) = self.settings.refusal() {
-            return Err(full);
-        }
-        let copies = self.copies::<B>(home);
-        if copies == SLOTS_PER_BUCKET * home.distinct().len() as u64 {
-            return Err(self.settings.full(FullReason::Copies));
-        }
-        if !self.place::<B>(home) {
-            self.make_room::<B>(home).map_err(|reason| self.settings.full(reason))?;
-        }
-        self.settings.len += 1;
-        Ok(if copies == 0 { Seen::Never } else { Seen::Maybe })
-    }
-
-    /// Puts the fingerprint into a free slot of its buckets; `false` if there is none.
-    #[inline]
-    fn place<const B: u32>(&mut self, home: &Home) -> bool {
-        for &bucket in home.distinct() {
-            if let Some(slot) = self.slots.first_of::<B>(bucket, 0) {
-                self.slots.set::<B>(bucket, slot, home.fingerprint);
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Frees a slot by moving others, and puts the fingerprint there.
-    fn make_room<const B: u32>(&mut self, home: &Home) -> Result<(), FullReason> {
-        let mut frontier = Frontier::default();
-        let route = frontier.search::<B, _>(self, home).ok_or(FullReason::Evictions)?;
-        // From the free slot back to the key's own bucket; each move frees the slot before it.
-        let mut free = route.free;
-        for (bucket, slot) in frontier.moves(route) {
-            self.slots.set::<B>(free.0, free.1, self.slots.slot::<B>(bucket, slot));
-            free = (bucket, slot);
-        }
-        self.slots.set::<B>(free.0, free.1, home.fingerprint);
-        Ok(())
-    }
 }
 
 impl<S: AsRef<[u64]> + AsMut<[u64]>> Restart for CuckooFilter<S> {
@@ -337,12 +325,12 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Restart for CuckooFilter<S> {
 
 impl<S: AsRef<[u64]> + AsMut<[u64]>> Insert for CuckooFilter<S> {
     fn insert_hash(&mut self, hash: KeyHash) -> Result<Seen, Full> {
-        by_width!(self.insert_home(&self.home(hash)))
+        by_width!(self.slots.bits(), [8 16 32], insert(self, hash))
     }
 
     fn insert_batch(&mut self, hashes: &[KeyHash], seen: &mut [Seen]) -> Result<(), BatchError> {
         check_lengths(hashes.len(), seen.len())?;
-        by_width!(self.insert_all(hashes, seen))
+        by_width!(self.slots.bits(), [8 16 32], insert_all(self, hashes, seen))
     }
 }
 

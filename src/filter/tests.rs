@@ -4,9 +4,10 @@
 use std::fmt::Debug;
 
 use super::array::Prober;
+use super::buckets::{Table as _, other_bucket};
 use super::{
-    BloomFilter, CountingBloomFilter, CuckooFilter, InvalidParts, PastCapacity, Settings,
-    SharedBloomFilter, WordBloomFilter,
+    Advance, BloomFilter, CountingBloomFilter, CuckooFilter, Epochs, InvalidParts, OnHit,
+    PastCapacity, RetiringCuckooFilter, Settings, SharedBloomFilter, WordBloomFilter,
 };
 use crate as hapax;
 use crate::error::FullReason;
@@ -127,7 +128,7 @@ const MASKS: [(u32, usize, usize, u64); 3] = [
 ];
 
 /// Bits, buckets, then the fingerprint and its two buckets; from the same transcript.
-const HOMES: [(u32, u64, u32, [u64; 2]); 3] = [
+const HOMES: [(u32, u64, u64, [u64; 2]); 3] = [
     (4, 10, 10, [7, 2]),
     (12, 1_001, 2_649, [772, 190]),
     (32, 1_048_576, 2_777_640_629, [809_599, 556_016]),
@@ -148,16 +149,12 @@ fn cuckoo_homes_value_stability() {
 #[test]
 fn other_bucket_is_its_own_inverse_and_differs_in_even_tables() {
     for buckets in (1..=64).chain([1_000, 1_001, (1 << 40) + 1]) {
-        let filter = CuckooFilter {
-            settings: settings(0),
-            slots: crate::store::Slots::new(&[][..], buckets, 8),
-        };
         let (mut pairs, mut own) = (0, 0);
         for fingerprint in 1..=255 {
             for bucket in (0..buckets).step_by((buckets / 64 + 1) as usize) {
-                let other = filter.other_bucket(bucket, fingerprint);
+                let other = other_bucket(buckets, bucket, fingerprint);
                 assert!(other < buckets);
-                assert_eq!(filter.other_bucket(other, fingerprint), bucket);
+                assert_eq!(other_bucket(buckets, other, fingerprint), bucket);
                 pairs += 1;
                 own += u64::from(other == bucket);
             }
@@ -256,6 +253,58 @@ fn cuckoo_that_refuses_keeps_every_word_and_every_member() {
             assert!(members.iter().all(|&hash| filter.contains_hash(hash)));
         }
     }
+}
+
+fn retiring(buckets: u64, (bits, tag_bits): (u32, u32), capacity: u64) -> RetiringCuckooFilter {
+    let words = words(words_for(buckets, bits + tag_bits).unwrap());
+    let tags = 1usize << tag_bits;
+    let epochs = Epochs { most: 3, current: 0, oldest: 0, swept: 0, counts: vec![0; tags] };
+    let settings = Settings { capacity, ..settings(buckets) };
+    let modes = (Advance::ByCount, OnHit::Keep);
+    RetiringCuckooFilter::from_parts(settings, words, (bits, tag_bits), buckets, epochs, modes)
+        .unwrap()
+}
+
+/// A table too small for what it is told to hold, as no builder makes it: a refusal leaves it as it
+/// was in the middle of an epoch, and where the insert would have begun the next one.
+#[test]
+fn retiring_that_refuses_keeps_epoch_words_and_members() {
+    let mut at_the_end = 0;
+    for widths in [(13, 3), (6, 2), (29, 3), (33, 4), (60, 4)] {
+        for buckets in [2, 4, 10, 64] {
+            // Two epochs fill the table; a third does not fit.
+            for capacity in [6 * buckets, 7 * buckets, 9 * buckets] {
+                let mut filter = retiring(buckets, widths, capacity);
+                let (mut members, mut refused) = (Vec::new(), 0);
+                for index in 0..40 * buckets {
+                    let (words, epochs) = (filter.words().to_vec(), filter.epochs_state().clone());
+                    let stats = filter.stats();
+                    match filter.insert_hash(key(index)) {
+                        Ok(Seen::Never) => members.push((index, filter.current_epoch())),
+                        Ok(Seen::Maybe) => {}
+                        Err(full) => {
+                            assert_ne!(full.reason, FullReason::Copies);
+                            assert_eq!(filter.words(), words);
+                            assert_eq!((filter.epochs_state(), filter.stats()), (&epochs, stats));
+                            let newest =
+                                epochs.counts[epochs.current as usize % epochs.counts.len()];
+                            at_the_end += u64::from(newest >= capacity / 3);
+                            refused += 1;
+                        }
+                    }
+                    members.retain(|&(_, epoch)| epoch >= filter.oldest_epoch());
+                    let denied = |&(index, _): &(u64, u64)| !filter.contains_hash(key(index));
+                    assert!(!members.iter().any(denied), "{widths:?} {buckets} {capacity}");
+                    if refused == 20 {
+                        refused = 0;
+                        filter.retire_through(filter.oldest_epoch());
+                    }
+                }
+                filter.check_counts().unwrap();
+            }
+        }
+    }
+    assert!(at_the_end > 100, "{at_the_end}");
 }
 
 /// `len` may come from a file, and a sum of two filters: it sticks rather than wraps.

@@ -7,6 +7,8 @@
 //! ```
 //!
 //! - [`GenerationWindow`] keeps memory bounded on an endless stream: two filters take turns.
+//! - [`RetiringCuckooFilter`](crate::RetiringCuckooFilter) forgets a small part of its window at a time,
+//!   in half of the memory and two cache lines a lookup; [`Window`] is what the two share.
 //! - [`ReplayFilter`] counts what passed and what was dropped, and estimates how many of the
 //!   dropped were new: the price of a filter's false positives, always at hand.
 //! - [`drop_replays`](DropReplaysExt::drop_replays) is both as an iterator adaptor.
@@ -42,10 +44,12 @@
 //! ```
 
 mod checkpoint;
+mod contract;
 mod filter;
 mod iter;
 mod window;
 
+pub use contract::Window;
 pub use filter::{Counts, ReplayFilter};
 pub use iter::{DropReplays, DropReplaysExt, Refused};
 pub use window::GenerationWindow;

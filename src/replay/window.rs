@@ -13,6 +13,7 @@
 //! instead of never again. The new salt means that a tuple dropped by a false positive is judged
 //! afresh in the next generation.
 
+use super::Window;
 use crate::any::GrowingFilter;
 use crate::codec::invalid;
 use crate::codec::{
@@ -204,6 +205,25 @@ impl<F: Restart> Insert for GenerationWindow<F> {
 
     fn insert_unique_hash(&mut self, hash: KeyHash) -> Result<Seen, Full> {
         self.insert_hash(hash)
+    }
+}
+
+impl<F: Restart> Window for GenerationWindow<F> {
+    fn epoch(&self) -> u64 {
+        self.generation
+    }
+
+    fn horizon(&self) -> u64 {
+        self.generation.saturating_sub(1)
+    }
+
+    fn guaranteed(&self) -> u64 {
+        self.capacity
+    }
+
+    /// O(capacity): the older generation is emptied.
+    fn advance(&mut self) {
+        self.rotate();
     }
 }
 

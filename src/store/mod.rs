@@ -10,6 +10,7 @@ mod counters;
 mod lines;
 mod mapped;
 mod slots;
+mod tagged;
 mod words;
 
 pub(crate) use bits::Bits;
@@ -18,4 +19,5 @@ pub(crate) use counters::Counters;
 pub(crate) use lines::Lines;
 pub use mapped::Mapped;
 pub(crate) use slots::{ANY, Slots, words_for};
+pub(crate) use tagged::{LiveTags, TaggedSlots};
 pub use words::Words;

@@ -1,14 +1,14 @@
-//! A table of buckets with four slots of 4 to 32 bits each, packed without gaps.
+//! A table of buckets with four slots of 4 to 64 bits each, packed without gaps.
 //!
 //! ```text
 //!  12-bit slots: a bucket is 48 bits, so bucket 1 spans words 0 and 1
 //!  word 0: |b1.s1 (low 4)|b1.s0|b0.s3|b0.s2|b0.s1|b0.s0|   low bits on the right
 //! ```
 //!
-//! A slot of 0 is empty. Two words of padding follow the last bucket, so that a bucket can always
-//! be read as three words without a test for the end.
+//! A slot of 0 is empty. Two words of padding follow the last bucket, so that a bucket of slots of
+//! up to 32 bits can always be read as three words without a test for the end.
 //!
-//! **Comparing.** A bucket is compared as a whole. Slots of up to 16 bits fit into one word, wider
+//! **Comparing.** A bucket of slots of up to 32 bits is compared as a whole. Slots of up to 16 bits fit into one word, wider
 //! ones into two; slots of 4, 8 and 16 bits never cross a word, those of 32 bits are two whole ones.
 //! With x = bucket ⊕ (value in every slot), the slots that hold the value are those of x that are 0:
 //!
@@ -27,10 +27,13 @@ use std::fmt;
 use crate::simd::prefetch;
 
 /// Slots in a bucket.
-const SLOTS: u32 = crate::math::cuckoo::SLOTS_PER_BUCKET as u32;
+pub(super) const SLOTS: u32 = crate::math::cuckoo::SLOTS_PER_BUCKET as u32;
 
 /// The widest slots of which four fit into one word.
-const MAX_NARROW: u32 = 64 / SLOTS;
+pub(super) const MAX_NARROW: u32 = 64 / SLOTS;
+
+/// The widest slots of which four fit into two words, and are read as three.
+pub(super) const MAX_WIDE: u32 = 128 / SLOTS;
 
 /// In place of a width that is known at compile time: any. With a constant, all shifts and masks
 /// are constants.
@@ -57,7 +60,7 @@ pub(crate) const fn words_for(buckets: u64, bits: u32) -> Option<u64> {
 
 /// The lowest `bits` bits.
 const fn mask(bits: u32) -> u64 {
-    (1 << bits) - 1
+    u64::MAX >> (64 - bits)
 }
 
 /// 1 in every slot of a bucket.
@@ -84,7 +87,7 @@ impl<S: AsRef<[u64]>> Slots<S> {
     }
 
     /// Bits in a slot, as a constant where `B` is not [`ANY`].
-    const fn width<const B: u32>(&self) -> u32 {
+    pub(super) const fn width<const B: u32>(&self) -> u32 {
         if B == ANY { self.bits } else { B }
     }
 
@@ -101,7 +104,7 @@ impl<S: AsRef<[u64]>> Slots<S> {
 
     /// A bucket of slots of up to 16 bits.
     #[inline]
-    fn narrow<const B: u32>(&self, bucket: u64) -> u64 {
+    pub(super) fn narrow<const B: u32>(&self, bucket: u64) -> u64 {
         let (word, shift) = self.start::<B>(bucket);
         let mut packed = self.word(word) >> shift;
         if !self.width::<B>().is_power_of_two() {
@@ -112,7 +115,7 @@ impl<S: AsRef<[u64]>> Slots<S> {
 
     /// A bucket of slots of any width.
     #[inline]
-    fn wide<const B: u32>(&self, bucket: u64) -> u128 {
+    pub(super) fn wide<const B: u32>(&self, bucket: u64) -> u128 {
         let (word, shift) = self.start::<B>(bucket);
         let low = u128::from(self.word(word)) | u128::from(self.word(word + 1)) << 64;
         let mut packed = low >> shift;
@@ -124,13 +127,13 @@ impl<S: AsRef<[u64]>> Slots<S> {
 
     /// The highest bit of each slot that holds the value.
     #[inline]
-    fn marks<const B: u32>(&self, bucket: u64, value: u32) -> u128 {
+    fn marks<const B: u32>(&self, bucket: u64, value: u64) -> u128 {
         let bits = self.width::<B>();
         let ones = ones(bits);
         if bits <= MAX_NARROW {
             let ones = ones as u64;
             let (high, rest) = (ones << (bits - 1), (ones << (bits - 1)) - ones);
-            let differ = self.narrow::<B>(bucket) ^ ones.wrapping_mul(value.into());
+            let differ = self.narrow::<B>(bucket) ^ ones.wrapping_mul(value);
             u128::from(!(((differ & rest) + rest) | differ) & high)
         } else {
             let (high, rest) = (ones << (bits - 1), (ones << (bits - 1)) - ones);
@@ -141,19 +144,19 @@ impl<S: AsRef<[u64]>> Slots<S> {
 
     /// Whether a slot holds the value.
     #[inline]
-    pub(crate) fn holds<const B: u32>(&self, bucket: u64, value: u32) -> bool {
+    pub(crate) fn holds<const B: u32>(&self, bucket: u64, value: u64) -> bool {
         self.marks::<B>(bucket, value) != 0
     }
 
     /// How many slots hold the value.
     #[inline]
-    pub(crate) fn count_of<const B: u32>(&self, bucket: u64, value: u32) -> u32 {
+    pub(crate) fn count_of<const B: u32>(&self, bucket: u64, value: u64) -> u32 {
         self.marks::<B>(bucket, value).count_ones()
     }
 
     /// The first slot that holds the value; 0 finds the first free one.
     #[inline]
-    pub(crate) fn first_of<const B: u32>(&self, bucket: u64, value: u32) -> Option<usize> {
+    pub(crate) fn first_of<const B: u32>(&self, bucket: u64, value: u64) -> Option<usize> {
         let marks = self.marks::<B>(bucket, value);
         // Three comparisons: a division by the width takes as long as the rest together.
         let position = marks.trailing_zeros();
@@ -163,15 +166,19 @@ impl<S: AsRef<[u64]>> Slots<S> {
 
     /// One slot of a bucket.
     #[inline]
-    pub(crate) fn slot<const B: u32>(&self, bucket: u64, slot: usize) -> u32 {
+    pub(crate) fn slot<const B: u32>(&self, bucket: u64, slot: usize) -> u64 {
         let bits = self.width::<B>();
         let at = slot as u32 * bits;
         let packed = if bits <= MAX_NARROW {
             self.narrow::<B>(bucket) >> at
         } else {
-            (self.wide::<B>(bucket) >> at) as u64
+            let (word, shift) = self.start::<B>(bucket);
+            let at = (at + shift) as usize;
+            let (word, shift) = (word + at / 64, at % 64);
+            // The bits of the second word, of which there are none if the shift is 0.
+            self.word(word) >> shift | self.word(word + 1) << 1 << (63 - shift)
         };
-        (packed & mask(bits)) as u32
+        packed & mask(bits)
     }
 
     /// Starts to load the cache line in which a bucket begins. A hint.
@@ -181,7 +188,7 @@ impl<S: AsRef<[u64]>> Slots<S> {
     }
 
     /// The four slots of a bucket.
-    pub(crate) fn bucket(&self, bucket: u64) -> [u32; SLOTS as usize] {
+    pub(crate) fn bucket(&self, bucket: u64) -> [u64; SLOTS as usize] {
         std::array::from_fn(|slot| self.slot::<ANY>(bucket, slot))
     }
 
@@ -205,11 +212,11 @@ impl<S: AsRef<[u64]>> Slots<S> {
 impl<S: AsRef<[u64]> + AsMut<[u64]>> Slots<S> {
     /// Stores a slot. Buckets past the end change nothing.
     #[inline]
-    pub(crate) fn set<const B: u32>(&mut self, bucket: u64, slot: usize, value: u32) {
+    pub(crate) fn set<const B: u32>(&mut self, bucket: u64, slot: usize, value: u64) {
         let bits = self.width::<B>();
         let start = bucket * u64::from(SLOTS * bits) + slot as u64 * u64::from(bits);
         let (word, shift) = ((start / 64) as usize, (start % 64) as u32);
-        let (mask, value) = (mask(bits), u64::from(value));
+        let mask = mask(bits);
         if bits.is_power_of_two() {
             if let Some(word) = self.words.as_mut().get_mut(word) {
                 *word = *word & !(mask << shift) | (value & mask) << shift;
@@ -248,7 +255,7 @@ mod tests {
         for bits in 4..=32 {
             let words = vec![0; words_for(9, bits).unwrap() as usize];
             let mut slots = Slots::new(words, 9, bits);
-            let (top, most) = (1u32 << (bits - 1), u32::MAX >> (32 - bits));
+            let (top, most) = (1 << (bits - 1), mask(bits));
             let values = [0, 1, 2, top - 1, top, top + 1, most - 1, most];
             for round in 0..values.len().pow(4) {
                 let bucket = round as u64 % 9;
@@ -275,12 +282,11 @@ mod tests {
     /// Neighbours of a bucket are left alone, and every slot comes back from where it was put.
     #[test]
     fn slots_come_back_for_every_width() {
-        for bits in 4..=32 {
+        for bits in 4..=64 {
             let words = vec![0; words_for(40, bits).unwrap() as usize];
             let mut slots = Slots::new(words, 40, bits);
             let value = |bucket: u64, slot: usize| {
-                let word = (bucket * 4 + slot as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                (word >> 32) as u32 >> (32 - bits)
+                (bucket * 4 + slot as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)
             };
             for bucket in (0..40).rev() {
                 (0..4).for_each(|slot| slots.set::<ANY>(bucket, slot, value(bucket, slot)));

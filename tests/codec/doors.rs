@@ -6,7 +6,7 @@ use hapax::codec::{Artefact, DecodeError, FileError};
 use hapax::replay::{GenerationWindow, ReplayFilter};
 use hapax::{
     AnyFilter, BinaryFuseFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter,
-    CuckooFilter, GrowingFilter, KeyHash, Membership, WordBloomFilter,
+    CuckooFilter, GrowingFilter, KeyHash, Membership, RetiringCuckooFilter, WordBloomFilter,
 };
 
 type Open = fn(&[u8]) -> Result<(), DecodeError>;
@@ -59,6 +59,7 @@ doors!(COUNTING, CountingBloomFilter, in place CountingBloomFilter<&[u64]>);
 doors!(BLOCKED, BlockedBloomFilter, in place BlockedBloomFilter<&[u64]>);
 doors!(CUCKOO, CuckooFilter, in place CuckooFilter<&[u64]>);
 doors!(WORD, WordBloomFilter, in place WordBloomFilter<&[u64]>);
+doors!(RETIRING, RetiringCuckooFilter, in place RetiringCuckooFilter<&[u64]>);
 doors!(FUSE, BinaryFuseFilter, in place BinaryFuseFilter<&[u64]>);
 doors!(GROWING, GrowingFilter, in place GrowingFilter<&[u64]>);
 doors!(ANY, AnyFilter, in place AnyFilter<&[u64]>);

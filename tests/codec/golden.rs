@@ -89,7 +89,13 @@ fn golden_answers_hold_through_both_doors() {
 /// The windows have retired their oldest keys and hold at least the last 20.
 #[test]
 fn golden_windows_hold_the_keys_they_promise() {
-    for (name, last) in [("window-bloom", 50..70), ("replay-cuckoo", 40..60)] {
+    for (name, last) in [
+        ("window-bloom", 50..70),
+        ("replay-cuckoo", 40..60),
+        ("retiring", 143..203),
+        ("retiring-16", 20..40),
+        ("replay-retiring", 70..100),
+    ] {
         let sample = crate::samples::sample(name);
         let answers = (sample.doors.answers)(&golden(sample), &hashes(sample));
         assert!(answers[last].iter().all(|&yes| yes), "{name}");

@@ -16,6 +16,7 @@ mod malformed;
 mod mapped;
 mod parameters;
 mod reseal;
+mod retiring;
 mod samples;
 #[cfg(feature = "serde")]
 mod serde;

@@ -19,6 +19,7 @@ pub(crate) const PROVENANCE: (u16, u16) = (3, 0);
 pub(crate) const WINDOW: (u16, u16) = (4, 0);
 pub(crate) const COUNTS: (u16, u16) = (5, 0);
 pub(crate) const SHARDS: (u16, u16) = (6, 0);
+pub(crate) const EPOCHS: (u16, u16) = (7, 0);
 
 // Offsets in the header, in a row of the table, and in the parameters.
 const VERSION: usize = 8;
@@ -211,8 +212,8 @@ fn damaged_section_tables_are_refused() {
             found: xxh3_64(&unsealed[64..160]),
         },
     );
-    for (name, code) in [("section type 0", 0), ("section type 7", 7)] {
-        row(name, resealed(&file, params, &[code, 0]), invalid("section type", "1 to 6", code));
+    for (name, code) in [("section type 0", 0), ("section type 8", 8)] {
+        row(name, resealed(&file, params, &[code, 0]), invalid("section type", "1 to 7", code));
     }
     row(
         "reserved in the table",
@@ -323,6 +324,7 @@ fn a_kind_that_was_not_asked_for_is_named() {
         (doors::BLOCKED, "a blocked Bloom filter", "blocked", Kind::Blocked),
         (doors::WORD, "a word-blocked Bloom filter", "word", Kind::Word),
         (doors::FUSE, "a binary fuse filter", "fuse-8", Kind::BinaryFuse),
+        (doors::RETIRING, "a retiring cuckoo filter", "retiring", Kind::Retiring),
         (doors::WINDOW, "a window of generations", "window-bloom", Kind::Window),
         (doors::REPLAY, "the state of a replay filter", "replay-cuckoo", Kind::Replay),
     ];
@@ -333,7 +335,7 @@ fn a_kind_that_was_not_asked_for_is_named() {
             table.row(name, doors, made(other), OnOpening, error);
         }
     }
-    for (_, _, name, found) in &kinds[6..] {
+    for (_, _, name, found) in &kinds[7..] {
         let error = DecodeError::WrongKind { expected: "a filter", found: *found };
         table.row(name, doors::ANY, made(name), OnOpening, error);
     }
@@ -376,6 +378,8 @@ fn sections_lie_where_the_table_above_says() {
     assert_eq!(ids("window-bloom"), [PARAMS, BODY, PARAMS_1, BODY_1, WINDOW, PROVENANCE]);
     assert_eq!(ids("replay-cuckoo"), [PARAMS, BODY, PARAMS_1, BODY_1, WINDOW, COUNTS, PROVENANCE]);
     assert_eq!(ids("fuse-8"), [PARAMS, BODY, SHARDS, PROVENANCE]);
+    assert_eq!(ids("retiring"), [PARAMS, BODY, EPOCHS, PROVENANCE]);
+    assert_eq!(ids("replay-retiring"), [PARAMS, BODY, EPOCHS, COUNTS, PROVENANCE]);
     let file = made("bloom");
     assert_eq!(reseal(assemble(&file, &parts(&file))), file);
 }

@@ -23,6 +23,7 @@ fn impossible_parameters_are_refused() {
         (doors::CUCKOO, &cuckoo),
         (doors::WORD, &made("word")),
         (doors::BLOCKED, &made("blocked")),
+        (doors::RETIRING, &made("retiring")),
     ] {
         for doors in [typed, doors::ANY] {
             let mut row = |name, at, new: &[u8], expected| {

@@ -125,7 +125,7 @@ pub(crate) fn emptied(file: &[u8]) -> Vec<u8> {
                 1 => {
                     // Keys; ones or counters in use, where it is not buckets; full counters.
                     put(bytes, 32, &[0; 8]);
-                    if bytes[0] != 3 {
+                    if bytes[0] != 3 && bytes[0] != 7 {
                         put(bytes, 40, &[0; 16]);
                     }
                     if let Some(salt) = first_salt {
@@ -134,6 +134,10 @@ pub(crate) fn emptied(file: &[u8]) -> Vec<u8> {
                 }
                 2 | 5 => bytes.fill(0),
                 4 => put(bytes, 0, &[0; 8]),
+                7 => {
+                    put(bytes, 0, &[0; 24]);
+                    bytes[32..].fill(0);
+                }
                 _ => {}
             }
         }

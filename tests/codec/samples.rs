@@ -26,7 +26,7 @@ pub(crate) struct Sample {
     pub(crate) members: u32,
 }
 
-pub(crate) const SAMPLES: [Sample; 22] = [
+pub(crate) const SAMPLES: [Sample; 26] = [
     Sample { name: "bloom", doors: doors::BLOOM, make: bloom, hash: xxh3, members: 40 },
     Sample { name: "bloom-empty", doors: doors::ANY, make: empty, hash: xxh3, members: 0 },
     Sample { name: "bloom-sha1", doors: doors::ANY, make: uniform, hash: sha1, members: 50 },
@@ -44,6 +44,15 @@ pub(crate) const SAMPLES: [Sample; 22] = [
     Sample { name: "cuckoo-keyed", doors: doors::CUCKOO, make: keyed, hash: siphash, members: 40 },
     Sample { name: "word", doors: doors::WORD, make: word, hash: xxh3, members: 40 },
     Sample { name: "word-low", doors: doors::ANY, make: word_low, hash: xxh3_42, members: 25 },
+    Sample { name: "retiring", doors: doors::RETIRING, make: retiring, hash: xxh3, members: 0 },
+    Sample { name: "retiring-16", doors: doors::ANY, make: retiring_16, hash: xxh3, members: 0 },
+    Sample {
+        name: "retiring-64",
+        doors: doors::RETIRING,
+        make: retiring_64,
+        hash: xxh3_42,
+        members: 30,
+    },
     Sample { name: "blocked", doors: doors::BLOCKED, make: blocked, hash: xxh3, members: 50 },
     Sample {
         name: "blocked-low",
@@ -78,6 +87,13 @@ pub(crate) const SAMPLES: [Sample; 22] = [
         make: replay_whole,
         hash: xxh3,
         members: 40,
+    },
+    Sample {
+        name: "replay-retiring",
+        doors: doors::REPLAY_WHOLE,
+        make: replay_retiring,
+        hash: xxh3,
+        members: 0,
     },
 ];
 
@@ -353,6 +369,46 @@ fn replay_whole() -> Vec<u8> {
     let builder = BloomFilter::builder().capacity(50).false_positive_rate(0.01);
     let mut filter = vacant("replay-whole", || ReplayFilter::new(builder.build().unwrap()));
     for index in (0..40).chain(35..38) {
+        let _ = filter.admit(&key(index)).unwrap();
+    }
+    file(filter)
+}
+
+/// A window by count whose tags have come round, with expired slots in it and a sweep under way.
+fn retiring() -> Vec<u8> {
+    let builder = RetiringCuckooFilter::builder().window(60, 15).false_positive_rate(0.001);
+    let mut filter = vacant("retiring", || builder.build().unwrap());
+    fill(&mut filter, xxh3, 0..203);
+    file(filter)
+}
+
+/// Epochs by call, the first one retired, and a hit that counts as a sighting.
+fn retiring_16() -> Vec<u8> {
+    let builder = RetiringCuckooFilter::builder().capacity(60).false_positive_rate(0.5);
+    let builder = builder.epochs(7).fingerprint_bits(13).refresh_on_hit().salt(Salt::new(99));
+    let mut filter = vacant("retiring-16", || builder.build().unwrap());
+    fill(&mut filter, xxh3, 0..20);
+    filter.advance_epoch();
+    fill(&mut filter, xxh3, 20..40);
+    filter.advance_epoch();
+    fill(&mut filter, xxh3, 35..40);
+    filter.retire_through(0);
+    file(filter)
+}
+
+fn retiring_64() -> Vec<u8> {
+    let builder = RetiringCuckooFilter::builder().capacity(25).false_positive_rate(0.5);
+    let builder = builder.fingerprint_bits(60).seed(Seed::new(42));
+    let builder = builder.past_capacity(PastCapacity::Degrade);
+    let mut filter = vacant("retiring-64", || builder.build().unwrap());
+    fill(&mut filter, xxh3_42, 0..30);
+    file(filter)
+}
+
+fn replay_retiring() -> Vec<u8> {
+    let builder = RetiringCuckooFilter::builder().window(30, 3).false_positive_rate(0.01);
+    let mut filter = vacant("replay-retiring", || ReplayFilter::new(builder.build().unwrap()));
+    for index in (0..100).chain(80..90) {
         let _ = filter.admit(&key(index)).unwrap();
     }
     file(filter)

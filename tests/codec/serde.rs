@@ -39,15 +39,20 @@ fn every_type_comes_back_from_text_and_binary_formats() {
     round_trip::<CuckooFilter>("cuckoo-13");
     round_trip::<CuckooFilter>("cuckoo-keyed");
     round_trip::<WordBloomFilter>("word");
+    round_trip::<RetiringCuckooFilter>("retiring");
     round_trip::<BinaryFuseFilter>("fuse-shards");
     round_trip::<GrowingFilter>("cuckoo-8");
-    for name in ["word-low", "bloom", "fuse-8", "bloom-sha1", "counting-8", "cuckoo-32"] {
+    round_trip::<GrowingFilter>("retiring");
+    for name in
+        ["word-low", "bloom", "fuse-8", "bloom-sha1", "counting-8", "cuckoo-32", "retiring-16"]
+    {
         round_trip::<AnyFilter>(name);
     }
     round_trip::<GenerationWindow<BloomFilter>>("window-bloom");
     round_trip::<GenerationWindow<GrowingFilter>>("window-counting");
     round_trip::<ReplayFilter<GenerationWindow<CuckooFilter>>>("replay-cuckoo");
     round_trip::<ReplayFilter<BloomFilter>>("replay-whole");
+    round_trip::<ReplayFilter<RetiringCuckooFilter>>("replay-retiring");
 }
 
 #[test]

@@ -3,8 +3,8 @@
 
 use hapax::filter::{Buildable, Builder};
 use hapax::{
-    BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, InsertExt, KeyHash,
-    MembershipExt, Seen, WordBloomFilter,
+    Advance, BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, InsertExt,
+    KeyHash, MembershipExt, RetiringCuckooFilter, Seen, WordBloomFilter,
 };
 
 use crate::support::{Shape, Subject};
@@ -57,6 +57,12 @@ fn large_filters_answer_batches_as_one_by_one() {
     for fingerprint_bits in [8, 13, 16, 32] {
         let builder = CuckooFilter::builder().fingerprint_bits(fingerprint_bits);
         check(builder, BYTE_LEN * 7 / u64::from(fingerprint_bits));
+    }
+    for fingerprint_bits in [12, 13, 28, 33, 60] {
+        let builder = RetiringCuckooFilter::builder().fingerprint_bits(fingerprint_bits);
+        let capacity = BYTE_LEN * 7 / u64::from(fingerprint_bits + 4);
+        check(builder.clone(), capacity);
+        check(builder.advance(Advance::ByCount), 15_000);
     }
 }
 

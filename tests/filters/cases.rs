@@ -2,8 +2,8 @@
 
 use hapax::filter::{Buildable, Builder};
 use hapax::{
-    BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, PastCapacity, Salt, Seed,
-    SharedBloomFilter, WordBloomFilter,
+    BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, PastCapacity,
+    RetiringCuckooFilter, Salt, Seed, SharedBloomFilter, WordBloomFilter,
 };
 
 use crate::support::{Oracle, Subject};
@@ -107,6 +107,23 @@ pub fn word() -> Vec<Case<WordBloomFilter>> {
         case("other seed", sized(500, 0.001).seed(Seed::new(1 << 63))),
         case("low rate", sized(1_000, 2f64.powi(-16))),
         case("by bytes", WordBloomFilter::builder().byte_len(1_000).false_positive_rate(0.02)),
+    ]
+}
+
+pub fn retiring() -> Vec<Case<RetiringCuckooFilter>> {
+    let builder = RetiringCuckooFilter::builder;
+    let sized = |keys, rate| builder().capacity(keys).false_positive_rate(rate);
+    vec![
+        case("one key", sized(1, 0.5)),
+        case("ten keys", sized(10, 0.01)),
+        case("shortest", sized(400, 0.9).salt(Salt::new(7))),
+        case("17 bits", sized(500, 0.001).seed(Seed::new(1 << 63))),
+        case("16 bits", sized(1_000, 0.1).fingerprint_bits(12)),
+        case("32 bits", sized(1_000, 0.1).epochs(200).fingerprint_bits(24)),
+        case("37 bits", sized(1_000, 1e-9)),
+        case("64 bits", sized(1_000, 0.1).epochs(1).fingerprint_bits(63)),
+        case("refreshing", sized(500, 0.01).epochs(2).refresh_on_hit()),
+        case("by bytes", builder().byte_len(1_000).false_positive_rate(0.02)),
     ]
 }
 

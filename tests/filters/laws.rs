@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use hapax::{
     BatchError, BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, FullReason,
-    Incompatible, KeyHash, Membership, MembershipExt, Merge, PastCapacity, Removed, Salt,
-    SecretKey, Seed, Seen, SharedBloomFilter, WordBloomFilter,
+    Incompatible, KeyHash, Membership, MembershipExt, Merge, PastCapacity, Removed,
+    RetiringCuckooFilter, Salt, SecretKey, Seed, Seen, SharedBloomFilter, WordBloomFilter,
 };
 
 use crate::cases::{self, Case};
@@ -354,6 +354,7 @@ laws_of_insert! { shared: SharedBloomFilter; }
 laws_of_insert! { counting: CountingBloomFilter;
 remove_mirrors_insert remove_takes_one_copy merge_is_the_union merge_over_capacity_is_refused }
 laws_of_insert! { cuckoo: CuckooFilter; remove_mirrors_insert remove_takes_one_copy }
+laws_of_insert! { retiring: RetiringCuckooFilter; }
 
 /// Asserts that a merge is refused over one named parameter and leaves the filter as it was.
 fn assert_refused<F: Merge + Subject>(mut filter: F, other: &F, parameter: &str) {

@@ -11,4 +11,5 @@ mod fuse;
 mod laws;
 mod models;
 mod rates;
+mod retiring;
 mod sizing;

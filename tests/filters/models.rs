@@ -3,8 +3,8 @@
 
 use hapax::filter::{Buildable, Builder};
 use hapax::{
-    BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, PastCapacity, Salt,
-    SharedBloomFilter, WordBloomFilter,
+    BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, PastCapacity,
+    RetiringCuckooFilter, Salt, SharedBloomFilter, WordBloomFilter,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -111,6 +111,21 @@ proptest! {
     ) {
         let builder = sized(CuckooFilter::builder(), capacity, 0.9);
         let builder = builder.fingerprint_bits(fingerprint_bits);
+        run(&builder.past_capacity(policy).salt(Salt::new(salt)).build().unwrap(), &ops);
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    /// Within one epoch it is a filter like any other.
+    #[test]
+    fn retiring_agrees_with_the_map(
+        ops in any_operations(),
+        (capacity, policy, salt) in (1u64..70, policy(), any::<u64>()),
+        (epochs, rate) in (1u32..=255, rate()),
+    ) {
+        let builder = sized(RetiringCuckooFilter::builder(), capacity, rate).epochs(epochs);
         run(&builder.past_capacity(policy).salt(Salt::new(salt)).build().unwrap(), &ops);
     }
 }

@@ -7,7 +7,7 @@ use hapax::filter::{Buildable, Builder};
 use hapax::math::{blocked, bloom, cuckoo, word};
 use hapax::{
     BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, Digest, Insert, KeyHash,
-    Membership, Salt, Seed, WordBloomFilter,
+    Membership, RetiringCuckooFilter, Salt, Seed, WordBloomFilter,
 };
 
 use crate::support::statistics::{assert_close, assert_rate};
@@ -274,6 +274,7 @@ fn rate_within_one_key_group_is_the_rate_everywhere() {
     check(WordBloomFilter::builder(), word_variance);
     check(CountingBloomFilter::builder(), |_| 0.0);
     check(CuckooFilter::builder(), cuckoo_variance);
+    check(RetiringCuckooFilter::builder(), |_| 0.0);
 }
 
 /// Two generations of a window, of the same keys and different salts, err independently: both
@@ -296,4 +297,5 @@ fn false_positives_under_different_salts_are_independent() {
     check(WordBloomFilter::builder());
     check(CountingBloomFilter::builder());
     check(CuckooFilter::builder());
+    check(RetiringCuckooFilter::builder());
 }

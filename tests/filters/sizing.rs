@@ -4,7 +4,7 @@
 use hapax::filter::{Buildable, Builder};
 use hapax::{
     BlockedBloomFilter, BloomFilter, BuildError, CountingBloomFilter, CuckooFilter, Membership,
-    Plan, Salt, Shape, SharedBloomFilter, WordBloomFilter,
+    Plan, RetiringCuckooFilter, Salt, Shape, SharedBloomFilter, WordBloomFilter,
 };
 
 use crate::support::{self, Subject};
@@ -107,6 +107,8 @@ fn three_ways_to_size_agree() {
             assert_eq!(by_rate, by_bytes);
         }
         assert_doors_agree(&CuckooFilter::builder(), keys, rate);
+        assert_doors_agree(&RetiringCuckooFilter::builder(), keys, rate);
+        assert_doors_agree(&RetiringCuckooFilter::builder().epochs(200), keys, rate);
         if rate > 1e-6 {
             let [by_rate, by_bytes, _] =
                 assert_doors_agree(&BlockedBloomFilter::builder(), keys, rate);
@@ -142,6 +144,17 @@ fn built_filter_has_the_planned_shape() {
     let planned = plan(&|| builder.plan());
     let shape =
         Shape::Cuckoo { fingerprint_bits: filter.fingerprint_bits(), buckets: filter.buckets() };
+    assert_eq!((planned.shape, planned.bit_len), (shape, filter.stats().bit_len));
+
+    let builder = sized(RetiringCuckooFilter::builder(), 1_000, 0.001).epochs(31);
+    let filter = builder.build().unwrap();
+    let planned = plan(&|| builder.plan());
+    let shape = Shape::Retiring {
+        fingerprint_bits: filter.fingerprint_bits(),
+        tag_bits: filter.tag_bits(),
+        buckets: filter.buckets(),
+        epochs: filter.epochs(),
+    };
     assert_eq!((planned.shape, planned.bit_len), (shape, filter.stats().bit_len));
 }
 
@@ -209,6 +222,7 @@ fn impossible_requests_are_refused_by_name() {
     assert_all_refused(impossible(WordBloomFilter::builder));
     assert_all_refused(impossible(CountingBloomFilter::builder));
     assert_all_refused(impossible(CuckooFilter::builder));
+    assert_all_refused(impossible(RetiringCuckooFilter::builder));
 }
 
 #[test]
@@ -252,6 +266,7 @@ fn sizes_beyond_memory_are_refused_without_an_abort() {
     check(WordBloomFilter::builder);
     check(CountingBloomFilter::builder);
     check(CuckooFilter::builder);
+    check(RetiringCuckooFilter::builder);
 }
 
 /// The table in the documentation of the `filter` module, recomputed.

@@ -14,7 +14,8 @@ use std::fmt::Debug;
 use super::hapax::codec::{Artefact, Encode, Persist, Provenance};
 use super::hapax::{
     BlockedBloomFilter, BloomFilter, CountingBloomFilter, CuckooFilter, Incompatible, Insert,
-    KeyHash, Membership, Merge, Remove, Removed, Seed, Seen, SharedBloomFilter, WordBloomFilter,
+    KeyHash, Membership, Merge, Remove, Removed, RetiringCuckooFilter, Seed, Seen,
+    SharedBloomFilter, WordBloomFilter,
 };
 
 /// A filter under test. What a kind cannot do is `None`.
@@ -136,6 +137,22 @@ impl Subject for CuckooFilter {
     const MULTISET: bool = true;
     stored!();
     removes!();
+}
+
+impl Subject for RetiringCuckooFilter {
+    const MULTISET: bool = false;
+
+    fn bytes(&self) -> Vec<u8> {
+        file_of(self)
+    }
+
+    fn assert_valid(&self) {
+        assert_valid(self);
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
 }
 
 /// One operation. Keys are one byte, so that sequences meet the same key again.

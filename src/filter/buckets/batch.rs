@@ -9,10 +9,10 @@
 //!
 //! A prefetch changes nothing, so answers and tables are those of the loop over single keys.
 
-use super::{CuckooFilter, Home};
+use super::search::prefetch_way_out;
+use super::{Home, Table, TableMut};
 use crate::error::Full;
 use crate::hash::KeyHash;
-use crate::math::cuckoo::SLOTS_PER_BUCKET;
 use crate::membership::{BatchError, Seen};
 use crate::simd::{is_large, pipelined};
 
@@ -25,71 +25,75 @@ const NEIGHBOURS_AHEAD: usize = 8;
 /// The load at which neighbours begin to be worth it: below, hardly a key finds both buckets full.
 const FILLING: f64 = 0.7;
 
-impl<S: AsRef<[u64]>> CuckooFilter<S> {
-    /// `contains_batch`, for slices of one length.
-    pub(super) fn contains_all<const B: u32>(&self, hashes: &[KeyHash], present: &mut [bool]) {
-        self.contains_ahead::<B>(is_large(self.words()), hashes, present);
-    }
-
-    fn contains_ahead<const B: u32>(&self, ahead: bool, hashes: &[KeyHash], present: &mut [bool]) {
-        let start = |i: usize| {
-            let home = self.home(hashes[i]);
-            if ahead {
-                self.prefetch::<B>(&home);
-            }
-            home
-        };
-        pipelined(ahead, hashes.len(), start, |i, home| present[i] = self.finds::<B>(&home));
-    }
-
-    #[inline]
-    fn prefetch<const B: u32>(&self, home: &Home) {
-        home.buckets.iter().for_each(|&bucket| self.slots.prefetch::<B>(bucket));
-    }
+/// `contains_batch`, for slices of one length.
+pub(in crate::filter) fn contains_all<const B: u32, T: Table>(
+    table: &T,
+    hashes: &[KeyHash],
+    present: &mut [bool],
+) {
+    contains_ahead::<B, T>(table, is_large(table.words()), hashes, present);
 }
 
-impl<S: AsRef<[u64]> + AsMut<[u64]>> CuckooFilter<S> {
-    /// `insert_batch`, for slices of one length.
-    pub(super) fn insert_all<const B: u32>(
-        &mut self,
-        hashes: &[KeyHash],
-        seen: &mut [Seen],
-    ) -> Result<(), BatchError> {
-        if !is_large(self.words()) {
-            for (inserted, (&hash, seen)) in hashes.iter().zip(seen).enumerate() {
-                *seen = self.insert_home::<B>(&self.home(hash)).map_err(refused(inserted))?;
-            }
-            return Ok(());
+fn contains_ahead<const B: u32, T: Table>(
+    table: &T,
+    ahead: bool,
+    hashes: &[KeyHash],
+    present: &mut [bool],
+) {
+    let start = |i: usize| {
+        let home = table.home(hashes[i]);
+        if ahead {
+            prefetch::<B, T>(table, &home);
         }
-        self.insert_ahead::<B>(hashes, seen)
-    }
+        home
+    };
+    pipelined(ahead, hashes.len(), start, |i, home| present[i] = table.finds::<B>(&home));
+}
 
-    fn insert_ahead<const B: u32>(
-        &mut self,
-        hashes: &[KeyHash],
-        seen: &mut [Seen],
-    ) -> Result<(), BatchError> {
-        let filling = (self.buckets() as f64 * SLOTS_PER_BUCKET as f64 * FILLING) as u64;
-        let mut ring = [Home::default(); AHEAD];
-        let start = |filter: &Self, hash| {
-            let home = filter.home(hash);
-            filter.prefetch::<B>(&home);
-            home
-        };
-        for (slot, &hash) in ring.iter_mut().zip(hashes) {
-            *slot = start(self, hash);
+#[inline]
+fn prefetch<const B: u32, T: Table>(table: &T, home: &Home) {
+    home.buckets.iter().for_each(|&bucket| table.prefetch::<B>(bucket));
+}
+
+/// `insert_batch`, for slices of one length.
+pub(in crate::filter) fn insert_all<const B: u32, T: TableMut>(
+    table: &mut T,
+    hashes: &[KeyHash],
+    seen: &mut [Seen],
+) -> Result<(), BatchError> {
+    if !is_large(table.words()) {
+        for (inserted, (&hash, seen)) in hashes.iter().zip(seen).enumerate() {
+            *seen = table.insert_home::<B>(&table.home(hash)).map_err(refused(inserted))?;
         }
-        for (i, seen) in seen.iter_mut().enumerate() {
-            if self.settings.len > filling {
-                self.prefetch_way_out::<B>(&ring[(i + NEIGHBOURS_AHEAD) % AHEAD]);
-            }
-            *seen = self.insert_home::<B>(&ring[i % AHEAD]).map_err(refused(i))?;
-            if let Some(&hash) = hashes.get(i + AHEAD) {
-                ring[i % AHEAD] = start(self, hash);
-            }
-        }
-        Ok(())
+        return Ok(());
     }
+    insert_ahead::<B, T>(table, hashes, seen)
+}
+
+fn insert_ahead<const B: u32, T: TableMut>(
+    table: &mut T,
+    hashes: &[KeyHash],
+    seen: &mut [Seen],
+) -> Result<(), BatchError> {
+    let mut ring = [Home::default(); AHEAD];
+    let start = |table: &T, hash| {
+        let home = table.home(hash);
+        prefetch::<B, T>(table, &home);
+        home
+    };
+    for (slot, &hash) in ring.iter_mut().zip(hashes) {
+        *slot = start(table, hash);
+    }
+    for (i, seen) in seen.iter_mut().enumerate() {
+        if table.load() > FILLING {
+            prefetch_way_out::<B, T>(table, &ring[(i + NEIGHBOURS_AHEAD) % AHEAD]);
+        }
+        *seen = table.insert_home::<B>(&ring[i % AHEAD]).map_err(refused(i))?;
+        if let Some(&hash) = hashes.get(i + AHEAD) {
+            ring[i % AHEAD] = start(table, hash);
+        }
+    }
+    Ok(())
 }
 
 /// The end of a batch at a refusal.
@@ -100,7 +104,7 @@ fn refused(inserted: usize) -> impl Fn(Full) -> BatchError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::{PastCapacity, Settings};
+    use crate::filter::{CuckooFilter, PastCapacity, Settings};
     use crate::hash::{Salt, Seed};
     use crate::membership::{Insert, Membership};
     use crate::store::{ANY, Words, words_for};
@@ -128,7 +132,7 @@ mod tests {
             let batch: Vec<_> = keys.collect();
             next += len as u64;
             let mut seen = vec![Seen::Maybe; len];
-            let result = ahead.insert_ahead::<B>(&batch, &mut seen);
+            let result = insert_ahead::<B, _>(&mut ahead, &batch, &mut seen);
             for (i, (&hash, &answer)) in batch.iter().zip(&seen).enumerate() {
                 match plain.insert_hash(hash) {
                     Ok(expected) => assert_eq!(answer, expected, "{bits} bits {buckets} buckets"),
@@ -144,7 +148,7 @@ mod tests {
             assert_eq!(ahead.words(), plain.words(), "{bits} bits {buckets} buckets");
             assert_eq!(ahead.stats(), plain.stats());
             let mut present = vec![false; batch.len()];
-            plain.contains_ahead::<B>(true, &batch, &mut present);
+            contains_ahead::<B, _>(&plain, true, &batch, &mut present);
             assert!(batch.iter().zip(present).all(|(&h, yes)| plain.contains_hash(h) == yes));
             if full {
                 return;

@@ -21,7 +21,7 @@ use std::collections::HashSet;
 
 use arrayvec::ArrayVec;
 
-use super::{CuckooFilter, Home};
+use super::{Home, Table, TableMut};
 use crate::math::cuckoo::SLOTS_PER_BUCKET;
 
 /// Buckets looked at before an insert gives up. Rarely more than a hundred are, up to a load of
@@ -54,7 +54,7 @@ struct Reached {
 /// its slots moved, and in a small table the paths that differ only in their middle would use the
 /// limit up.
 #[derive(Default)]
-pub(super) struct Frontier {
+struct Frontier {
     near: ArrayVec<Reached, NEAR>,
     map: [u64; MAP_BITS / 64],
     /// Everything, once there are too many.
@@ -62,11 +62,11 @@ pub(super) struct Frontier {
 }
 
 /// The end of a way from one of the key's buckets to a free slot.
-pub(super) struct Route {
+struct Route {
     /// The bucket next to the free slot, and which of its slots moves there.
     last: (usize, usize),
     /// Bucket and slot.
-    pub(super) free: (u64, usize),
+    free: (u64, usize),
 }
 
 impl Frontier {
@@ -75,11 +75,7 @@ impl Frontier {
     ///
     /// Slots are tried in their order and buckets in the order reached, without chance: equal
     /// tables are changed equally.
-    pub(super) fn search<const B: u32, S: AsRef<[u64]>>(
-        &mut self,
-        filter: &CuckooFilter<S>,
-        home: &Home,
-    ) -> Option<Route> {
+    fn search<const B: u32, T: Table>(&mut self, table: &T, home: &Home) -> Option<Route> {
         home.distinct().iter().for_each(|&bucket| self.push(Reached { bucket, by: None }));
         // Neighbours by position: that of slot s of the bucket reached as i-th is 4·i + s. A ring
         // holds those that were prefetched and not yet looked at.
@@ -89,8 +85,8 @@ impl Frontier {
             while fetched < position + AHEAD
                 && let Some(reached) = self.reached().get(fetched / SLOTS)
             {
-                let target = filter.neighbour::<B>(reached.bucket, fetched % SLOTS);
-                filter.slots.prefetch::<B>(target);
+                let target = table.neighbour::<B>(reached.bucket, fetched % SLOTS);
+                table.prefetch::<B>(target);
                 ring[fetched % AHEAD] = target;
                 fetched += 1;
             }
@@ -100,7 +96,7 @@ impl Frontier {
             let (index, slot, target) =
                 (position / SLOTS, position % SLOTS, ring[position % AHEAD]);
             // A bucket that was reached before is full, so this is asked first.
-            if let Some(free) = filter.slots.first_of::<B>(target, 0) {
+            if let Some(free) = table.first_free::<B>(target) {
                 return Some(Route { last: (index, slot), free: (target, free) });
             }
             if self.knows(target) {
@@ -115,7 +111,7 @@ impl Frontier {
     }
 
     /// Bucket and slot of what is moved, from the free slot back to the key's own bucket.
-    pub(super) fn moves(&self, route: Route) -> impl Iterator<Item = (u64, usize)> {
+    fn moves(&self, route: Route) -> impl Iterator<Item = (u64, usize)> {
         let mut step = Some(route.last);
         std::iter::from_fn(move || {
             let (index, slot) = step?;
@@ -162,20 +158,42 @@ impl Frontier {
     }
 }
 
-impl<S: AsRef<[u64]>> CuckooFilter<S> {
-    /// The other bucket of what is in a slot.
-    #[inline]
-    fn neighbour<const B: u32>(&self, bucket: u64, slot: usize) -> u64 {
-        self.other_bucket(bucket, self.slots.slot::<B>(bucket, slot))
+/// Frees a slot in one of the key's buckets, if need be by moving others, and tells which; `None`
+/// if no room can be made, and then nothing has changed.
+#[inline]
+pub(in crate::filter) fn free_slot<const B: u32, T: TableMut>(
+    table: &mut T,
+    home: &Home,
+) -> Option<(u64, usize)> {
+    for &bucket in home.distinct() {
+        if let Some(slot) = table.first_free::<B>(bucket) {
+            table.vacate::<B>(bucket, slot);
+            return Some((bucket, slot));
+        }
     }
+    make_room::<B, T>(table, home)
+}
 
-    /// Prefetches what the search for a free slot would look at first.
-    #[inline]
-    pub(super) fn prefetch_way_out<const B: u32>(&self, home: &Home) {
-        if home.buckets.iter().all(|&bucket| !self.slots.holds::<B>(bucket, 0)) {
-            for slot in 0..AHEAD {
-                self.slots.prefetch::<B>(self.neighbour::<B>(home.buckets[0], slot));
-            }
+/// Frees a slot by moving others.
+fn make_room<const B: u32, T: TableMut>(table: &mut T, home: &Home) -> Option<(u64, usize)> {
+    let mut frontier = Frontier::default();
+    let route = frontier.search::<B, T>(table, home)?;
+    table.vacate::<B>(route.free.0, route.free.1);
+    // From the free slot back to the key's own bucket; each move frees the slot before it.
+    let mut free = route.free;
+    for full in frontier.moves(route) {
+        table.copy::<B>(full, free);
+        free = full;
+    }
+    Some(free)
+}
+
+/// Prefetches what the search for a free slot would look at first.
+#[inline]
+pub(super) fn prefetch_way_out<const B: u32, T: Table>(table: &T, home: &Home) {
+    if home.buckets.iter().all(|&bucket| table.first_free::<B>(bucket).is_none()) {
+        for slot in 0..AHEAD {
+            table.prefetch::<B>(table.neighbour::<B>(home.buckets[0], slot));
         }
     }
 }
@@ -183,7 +201,7 @@ impl<S: AsRef<[u64]>> CuckooFilter<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::{PastCapacity, Settings};
+    use crate::filter::{CuckooFilter, PastCapacity, Settings};
     use crate::hash::{KeyHash, Salt, Seed};
     use crate::membership::Insert;
     use crate::store::{ANY, Words, words_for};
@@ -200,7 +218,7 @@ mod tests {
                 if reached.contains(&target) {
                     continue;
                 }
-                if let Some(free) = filter.slots.first_of::<ANY>(target, 0) {
+                if let Some(free) = filter.first_free::<ANY>(target) {
                     return (Some(((next, slot), (target, free))), reached.len());
                 }
                 reached.push(target);
@@ -228,7 +246,7 @@ mod tests {
             for index in 0u64.. {
                 let hash: KeyHash = Seed::default().hash(&index).unwrap();
                 let home = filter.home(hash);
-                if home.buckets.iter().all(|&bucket| !filter.slots.holds::<ANY>(bucket, 0)) {
+                if home.buckets.iter().all(|&bucket| filter.first_free::<ANY>(bucket).is_none()) {
                     let (expected, len) = plain(&filter, &home);
                     let mut frontier = Frontier::default();
                     let route = frontier.search::<ANY, _>(&filter, &home);

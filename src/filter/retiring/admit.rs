@@ -1,0 +1,237 @@
+//! What changes a filter: tuples that are admitted, epochs that end, and the sweep.
+
+use super::{Advance, OnHit, RetiringCuckooFilter};
+use crate::error::{Full, FullReason};
+use crate::filter::buckets::{Home, Table, TableMut, by_width, free_slot, insert, insert_all};
+use crate::hash::{Key, KeyHash, Salt};
+use crate::math::retiring::epoch_len;
+use crate::membership::{BatchError, Insert, InsertError, Restart, Seen, check_lengths};
+use crate::store::ANY;
+
+impl<S: AsRef<[u64]> + AsMut<[u64]>> RetiringCuckooFilter<S> {
+    /// Judges a tuple by its id, and remembers it: [`Seen::Never`] is certain within the live
+    /// epochs. One pass over two cache lines. The same as `insert`.
+    ///
+    /// # Errors
+    ///
+    /// [`InsertError`] if the filter is full or cannot hash keys. Nothing has changed then.
+    pub fn check_and_insert<K: Key + ?Sized>(&mut self, id: &K) -> Result<Seen, InsertError> {
+        let hash = self.settings.seed.hash(id)?;
+        Ok(self.insert_hash(hash)?)
+    }
+
+    /// Remembers a tuple from now on, seen before or not: to be called for one that was passed on
+    /// in spite of [`Seen::Maybe`], because whoever knows all ids said that it is new. The slot that
+    /// it shares with an older tuple moves to the current epoch; neither is forgotten early, and
+    /// nothing is stored twice.
+    ///
+    /// # Errors
+    ///
+    /// As for [`check_and_insert`](Self::check_and_insert); not after a hit, which takes no slot.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use hapax::prelude::*;
+    ///
+    /// let builder = RetiringCuckooFilter::builder().capacity(1_000).false_positive_rate(0.01);
+    /// let mut filter = builder.epochs(2).build()?;
+    /// assert_eq!(filter.check_and_insert("order 17")?, Seen::Never);
+    /// filter.advance_epoch();
+    /// assert_eq!(filter.renew("order 17")?, Seen::Maybe);
+    /// filter.advance_epoch(); // epoch 0 retires
+    /// assert!(filter.contains("order 17")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn renew<K: Key + ?Sized>(&mut self, id: &K) -> Result<Seen, InsertError> {
+        let hash = self.settings.seed.hash(id)?;
+        Ok(self.renew_hash(hash)?)
+    }
+
+    /// As [`renew`](Self::renew), for an id that was hashed before.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`] if the tuple was not there and cannot be added. Nothing has changed then.
+    pub fn renew_hash(&mut self, hash: KeyHash) -> Result<Seen, Full> {
+        by_width!(self.slots.bits(), [16 32 64], renew(self, hash))
+    }
+
+    /// Begins the next epoch and gives its number; if E epochs were live, the oldest retires.
+    ///
+    /// O(1) if the epoch had its share of the capacity, or if no slot has the tag that comes next.
+    /// Otherwise the rest of the table is swept for such slots, once at the speed of memory.
+    pub fn advance_epoch(&mut self) -> u64 {
+        self.sweep::<ANY>(u64::MAX);
+        self.settings.len -= self.epochs.advance();
+        self.epochs.current
+    }
+
+    /// Retires every tuple of the epochs up to this one, since upstream will not send them again,
+    /// and gives the number of slots that became free. O(1), whatever the number of tuples.
+    ///
+    /// The current epoch, if it is among them, ends, and the next begins as by
+    /// [`advance_epoch`](Self::advance_epoch). Epochs that have not begun are not affected.
+    pub fn retire_through(&mut self, epoch: u64) -> u64 {
+        let before = self.settings.len;
+        if epoch >= self.epochs.current {
+            self.advance_epoch();
+        }
+        while self.epochs.oldest <= epoch && self.epochs.oldest < self.epochs.current {
+            self.settings.len -= self.epochs.retire_oldest();
+        }
+        before - self.settings.len
+    }
+
+    /// Forgets every tuple. The epoch stays what it is. O(slots).
+    pub fn clear(&mut self) {
+        self.slots.clear();
+        self.epochs.counts.fill(0);
+        self.epochs.oldest = self.epochs.current;
+        self.epochs.swept = 0;
+        self.settings.len = 0;
+    }
+
+    /// Tuples of an epoch as planned.
+    fn epoch_len(&self) -> u64 {
+        epoch_len(self.settings.capacity, self.epochs.most).max(1)
+    }
+
+    /// Whether one more tuple belongs to the next epoch.
+    #[inline]
+    fn is_over(&self) -> bool {
+        self.advance == Advance::ByCount
+            && self.epochs.count(self.epochs.newest()) >= self.epoch_len()
+    }
+
+    /// Looks for slots of the tag that comes next in so many more buckets, and empties them.
+    #[inline]
+    fn sweep<const B: u32>(&mut self, buckets: u64) {
+        let tag = self.epochs.doomed();
+        let end = self.epochs.swept.saturating_add(buckets).min(self.slots.buckets());
+        while self.epochs.swept < end && self.epochs.count(tag) > 0 {
+            let bucket = self.epochs.swept;
+            while let Some(slot) = self.slots.first_tagged::<B>(bucket, tag) {
+                self.slots.set::<B>(bucket, slot, 0, 0);
+                self.epochs.subtract(tag);
+            }
+            self.epochs.swept += 1;
+        }
+    }
+
+    /// Puts the fingerprint into a slot that is its own or vacant, in the current epoch, and goes
+    /// on with the sweep.
+    #[inline]
+    fn store<const B: u32>(&mut self, (bucket, slot): (u64, usize), fingerprint: u64) {
+        let tag = self.epochs.newest();
+        self.slots.set::<B>(bucket, slot, fingerprint, tag);
+        self.epochs.add(tag);
+        self.settings.len += 1;
+        self.sweep::<B>(self.slots.buckets().div_ceil(self.epoch_len()));
+    }
+
+    /// The one pass over a key's buckets.
+    #[inline]
+    fn admit<const B: u32>(&mut self, home: &Home, on_hit: OnHit) -> Result<Seen, Full> {
+        if let Some(place) = self.find::<B>(home) {
+            if on_hit == OnHit::Refresh {
+                self.refresh::<B>(place, home.fingerprint);
+            }
+            return Ok(Seen::Maybe);
+        }
+        // After a refusal the epoch has not ended either. (It has been swept when it is over.)
+        let before = self.is_over().then(|| {
+            self.sweep::<B>(u64::MAX);
+            let before = (self.epochs.marks(), self.settings.len);
+            self.settings.len -= self.epochs.advance();
+            before
+        });
+        let place = match self.settings.refusal() {
+            Some(full) => Err(full),
+            None => free_slot::<B, _>(self, home)
+                .ok_or_else(|| self.settings.full(FullReason::Evictions)),
+        };
+        match place {
+            Ok(place) => self.store::<B>(place, home.fingerprint),
+            Err(full) => {
+                if let Some((marks, len)) = before {
+                    self.epochs.set_marks(marks);
+                    self.settings.len = len;
+                }
+                return Err(full);
+            }
+        }
+        Ok(Seen::Never)
+    }
+
+    /// Moves a live slot to the current epoch, or to the next if this one has its share.
+    fn refresh<const B: u32>(&mut self, (bucket, slot): (u64, usize), fingerprint: u64) {
+        let (_, tag) = self.slots.slot::<B>(bucket, slot);
+        if tag == self.epochs.newest() {
+            return;
+        }
+        if self.is_over() {
+            self.advance_epoch();
+        }
+        // That may have retired the slot's epoch, and taken it from the number of live slots.
+        self.settings.len -= u64::from(self.epochs.is_live(tag));
+        self.epochs.subtract(tag);
+        self.store::<B>((bucket, slot), fingerprint);
+    }
+}
+
+/// `renew_hash`.
+fn renew<const B: u32, S>(filter: &mut RetiringCuckooFilter<S>, hash: KeyHash) -> Result<Seen, Full>
+where
+    S: AsRef<[u64]> + AsMut<[u64]>,
+{
+    filter.admit::<B>(&filter.home(hash), OnHit::Refresh)
+}
+
+impl<S: AsRef<[u64]> + AsMut<[u64]>> TableMut for RetiringCuckooFilter<S> {
+    #[inline]
+    fn insert_home<const B: u32>(&mut self, home: &Home) -> Result<Seen, Full> {
+        self.admit::<B>(home, self.on_hit)
+    }
+
+    #[inline]
+    fn vacate<const B: u32>(&mut self, bucket: u64, slot: usize) {
+        let (fingerprint, tag) = self.slots.slot::<B>(bucket, slot);
+        if fingerprint != 0 {
+            self.epochs.subtract(tag);
+        }
+    }
+
+    #[inline]
+    fn copy<const B: u32>(&mut self, from: (u64, usize), to: (u64, usize)) {
+        let (fingerprint, tag) = self.slots.slot::<B>(from.0, from.1);
+        self.slots.set::<B>(to.0, to.1, fingerprint, tag);
+    }
+}
+
+impl<S: AsRef<[u64]> + AsMut<[u64]>> Restart for RetiringCuckooFilter<S> {
+    fn restart(&mut self, salt: Salt) {
+        self.clear();
+        self.settings.salt = salt;
+    }
+
+    fn salt(&self) -> Salt {
+        self.settings.salt
+    }
+}
+
+impl<S: AsRef<[u64]> + AsMut<[u64]>> Insert for RetiringCuckooFilter<S> {
+    fn insert_hash(&mut self, hash: KeyHash) -> Result<Seen, Full> {
+        by_width!(self.slots.bits(), [16 32 64], insert(self, hash))
+    }
+
+    fn insert_unique_hash(&mut self, hash: KeyHash) -> Result<Seen, Full> {
+        // One copy is all that is ever stored.
+        self.insert_hash(hash)
+    }
+
+    fn insert_batch(&mut self, hashes: &[KeyHash], seen: &mut [Seen]) -> Result<(), BatchError> {
+        check_lengths(hashes.len(), seen.len())?;
+        by_width!(self.slots.bits(), [16 32 64], insert_all(self, hashes, seen))
+    }
+}

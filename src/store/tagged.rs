@@ -1,0 +1,347 @@
+//! Slots of two fields: a value that is 0 where nothing is stored, and a tag.
+//!
+//! ```text
+//!  17-bit slots, tags of 4 bits            live tags: `live` of them up to `newest`, in a ring
+//!  ┌──────┬───────────────┐                        .  .  .
+//!  │ tag  │ value         │                     .  e  f  0  .    newest = 1, live = 4: e f 0 1
+//!  └──────┴───────────────┘                        .  1  .       the others are those of the past
+//!    16‥13  12 ‥ 0
+//! ```
+//!
+//! A slot is free if its value is 0 or its tag is not live, and is then overwritten as it stands.
+//!
+//! **Comparing.** All four slots of a bucket at once, as in [`slots`](super::slots). For each slot,
+//! with T = 2^t tags:
+//!
+//! ```text
+//!  (value ⊕ wanted) + 2^f − 1          bit f is 1 unless they are equal: there is room for it, where
+//!                                      the tag was masked away
+//!  (newest + T − tag) mod T            the age, 0 to T − 1; no slot borrows from the next
+//!  age + T − live                      bit t is 1 if the age is `live` or more
+//! ```
+//!
+//! Slots of more than 32 bits, of which four do not fit into two words, take the same steps one by
+//! one.
+
+use std::ops::{Add, BitAnd, BitOr, BitXor, Mul, Not, Shl, Shr, Sub};
+
+use super::slots::{MAX_NARROW, MAX_WIDE, SLOTS, Slots};
+
+/// The tags that are live.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LiveTags {
+    /// The newest one.
+    pub(crate) newest: u64,
+    /// How many there are, the newest included: at least 1, and less than there are tags.
+    pub(crate) live: u64,
+}
+
+/// Buckets of packed slots with tags, over words `S`.
+#[derive(Clone, Debug)]
+pub(crate) struct TaggedSlots<S> {
+    slots: Slots<S>,
+    fields: Fields<u128>,
+}
+
+/// One bit for each slot of a bucket: the lowest of its `stride` bits.
+#[derive(Clone, Copy)]
+struct Marks {
+    bits: u128,
+    stride: u32,
+}
+
+impl Marks {
+    #[inline]
+    const fn any(self) -> bool {
+        self.bits != 0
+    }
+
+    /// The first slot that is marked.
+    #[inline]
+    fn first(self) -> Option<usize> {
+        let position = self.bits.trailing_zeros();
+        let slot = (1..SLOTS).map(|slot| usize::from(position >= slot * self.stride)).sum();
+        self.any().then_some(slot)
+    }
+}
+
+/// The integers that hold a bucket or a slot.
+trait Packed:
+    Copy
+    + From<u64>
+    + Into<u128>
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Shl<u32, Output = Self>
+    + Shr<u32, Output = Self>
+    + BitAnd<Output = Self>
+    + BitOr<Output = Self>
+    + BitXor<Output = Self>
+    + Not<Output = Self>
+{
+}
+
+impl Packed for u64 {}
+impl Packed for u128 {}
+
+/// The arithmetic on the slots of `P`: one, or four. The masks are made once: for a width that is not
+/// known at compile time that takes longer than a question.
+#[derive(Clone, Copy, Debug)]
+struct Fields<P> {
+    /// The lowest bit of every slot.
+    ones: P,
+    /// 2^f − 1 in every slot.
+    values: P,
+    /// 2^t − 1 in every slot.
+    tags: P,
+    value_bits: u32,
+    tag_bits: u32,
+}
+
+impl Fields<u128> {
+    const fn new(bits: u32, tag_bits: u32) -> Self {
+        let ones =
+            if bits <= MAX_WIDE { 1 | 1 << bits | 1 << (2 * bits) | 1 << (3 * bits) } else { 1 };
+        let value_bits = bits - tag_bits;
+        let (values, tags) = (ones * ((1 << value_bits) - 1), ones * ((1 << tag_bits) - 1));
+        Self { ones, values, tags, value_bits, tag_bits }
+    }
+
+    /// For slots that lie in one word.
+    #[inline]
+    const fn in_a_word(self) -> Fields<u64> {
+        let Self { ones, values, tags, value_bits, tag_bits } = self;
+        Fields { ones: ones as u64, values: values as u64, tags: tags as u64, value_bits, tag_bits }
+    }
+}
+
+impl<P: Packed> Fields<P> {
+    /// 1 for each slot that holds the value, whatever its tag.
+    #[inline]
+    fn equal(self, packed: P, value: u64) -> P {
+        let differ = (packed & self.values) ^ (self.ones * P::from(value));
+        !((differ + self.values) >> self.value_bits) & self.ones
+    }
+
+    /// 1 for each slot whose tag is not live, whatever its value.
+    #[inline]
+    fn expired(self, packed: P, LiveTags { newest, live }: LiveTags) -> P {
+        let tags = 1u64 << self.tag_bits;
+        let newest = self.ones * P::from(newest + tags);
+        let ages = (newest - (packed >> self.value_bits & self.tags)) & self.tags;
+        (ages + self.ones * P::from(tags - live)) >> self.tag_bits & self.ones
+    }
+
+    /// 1 for each slot of that tag, whatever its value.
+    #[inline]
+    fn tagged(self, packed: P, tag: u64) -> P {
+        let differ = (packed >> self.value_bits & self.tags) ^ (self.ones * P::from(tag));
+        !((differ + self.tags) >> self.tag_bits) & self.ones
+    }
+}
+
+/// A question to the slots of an integer of either size.
+trait Question: Copy {
+    fn ask<P: Packed>(self, fields: Fields<P>, packed: P) -> P;
+}
+
+#[derive(Clone, Copy)]
+struct Holds(u64, LiveTags);
+#[derive(Clone, Copy)]
+struct Free(LiveTags);
+#[derive(Clone, Copy)]
+struct OfTag(u64);
+
+impl Question for Holds {
+    #[inline]
+    fn ask<P: Packed>(self, fields: Fields<P>, packed: P) -> P {
+        fields.equal(packed, self.0) & !fields.expired(packed, self.1)
+    }
+}
+
+impl Question for Free {
+    #[inline]
+    fn ask<P: Packed>(self, fields: Fields<P>, packed: P) -> P {
+        fields.equal(packed, 0) | fields.expired(packed, self.0)
+    }
+}
+
+impl Question for OfTag {
+    #[inline]
+    fn ask<P: Packed>(self, fields: Fields<P>, packed: P) -> P {
+        fields.tagged(packed, self.0) & !fields.equal(packed, 0)
+    }
+}
+
+impl<S: AsRef<[u64]>> TaggedSlots<S> {
+    /// A table over its words; the caller has made `words_for(buckets, bits)` of them, where a slot
+    /// has `bits`, 64 at most, and `tag_bits` of them, not all, are the tag.
+    pub(crate) const fn new(words: S, buckets: u64, bits: u32, tag_bits: u32) -> Self {
+        Self { slots: Slots::new(words, buckets, bits), fields: Fields::new(bits, tag_bits) }
+    }
+
+    pub(crate) fn words(&self) -> &[u64] {
+        self.slots.words()
+    }
+
+    pub(crate) const fn buckets(&self) -> u64 {
+        self.slots.buckets()
+    }
+
+    /// Bits in a slot.
+    pub(crate) const fn bits(&self) -> u32 {
+        self.slots.bits()
+    }
+
+    pub(crate) const fn tag_bits(&self) -> u32 {
+        self.fields.tag_bits
+    }
+
+    pub(crate) const fn value_bits(&self) -> u32 {
+        self.fields.value_bits
+    }
+
+    #[inline]
+    fn ask<const B: u32>(&self, bucket: u64, question: impl Question) -> Marks {
+        let bits = self.slots.width::<B>();
+        if bits <= MAX_NARROW {
+            let packed = self.slots.narrow::<B>(bucket);
+            Marks { bits: question.ask(self.fields.in_a_word(), packed).into(), stride: bits }
+        } else if bits <= MAX_WIDE {
+            let packed = self.slots.wide::<B>(bucket);
+            Marks { bits: question.ask(self.fields, packed), stride: bits }
+        } else {
+            let fields = self.fields.in_a_word();
+            let mark = |slot| question.ask(fields, self.slots.slot::<B>(bucket, slot as usize));
+            let marks = (0..SLOTS).fold(0, |marks, slot| marks | mark(slot) << slot);
+            Marks { bits: marks.into(), stride: 1 }
+        }
+    }
+
+    /// Whether a slot holds the value under a live tag.
+    #[inline]
+    pub(crate) fn holds<const B: u32>(&self, bucket: u64, value: u64, tags: LiveTags) -> bool {
+        self.ask::<B>(bucket, Holds(value, tags)).any()
+    }
+
+    /// The first slot that holds the value under a live tag.
+    #[inline]
+    pub(crate) fn first_of<const B: u32>(
+        &self,
+        bucket: u64,
+        value: u64,
+        tags: LiveTags,
+    ) -> Option<usize> {
+        self.ask::<B>(bucket, Holds(value, tags)).first()
+    }
+
+    /// The first slot that is empty or whose tag is not live.
+    #[inline]
+    pub(crate) fn first_free<const B: u32>(&self, bucket: u64, tags: LiveTags) -> Option<usize> {
+        self.ask::<B>(bucket, Free(tags)).first()
+    }
+
+    /// The first slot that is not empty and has this tag.
+    #[inline]
+    pub(crate) fn first_tagged<const B: u32>(&self, bucket: u64, tag: u64) -> Option<usize> {
+        self.ask::<B>(bucket, OfTag(tag)).first()
+    }
+
+    /// Value and tag of a slot.
+    #[inline]
+    pub(crate) fn slot<const B: u32>(&self, bucket: u64, slot: usize) -> (u64, u64) {
+        let value_bits = self.fields.value_bits;
+        let packed = self.slots.slot::<B>(bucket, slot);
+        (packed & ((1 << value_bits) - 1), packed >> value_bits)
+    }
+
+    /// Starts to load the cache line in which a bucket begins. A hint.
+    #[inline]
+    pub(crate) fn prefetch<const B: u32>(&self, bucket: u64) {
+        self.slots.prefetch::<B>(bucket);
+    }
+
+    /// Value and tag of the four slots of a bucket.
+    pub(crate) fn bucket(&self, bucket: u64) -> [(u64, u64); SLOTS as usize] {
+        std::array::from_fn(|slot| self.slot::<{ super::ANY }>(bucket, slot))
+    }
+
+    /// Whether every bit after the last bucket is 0.
+    pub(crate) fn padding_is_clear(&self) -> bool {
+        self.slots.padding_is_clear()
+    }
+}
+
+impl<S: AsRef<[u64]> + AsMut<[u64]>> TaggedSlots<S> {
+    /// Stores value and tag.
+    #[inline]
+    pub(crate) fn set<const B: u32>(&mut self, bucket: u64, slot: usize, value: u64, tag: u64) {
+        let value_bits = self.fields.value_bits;
+        self.slots.set::<B>(bucket, slot, tag << value_bits | value);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.slots.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ANY, words_for};
+    use super::*;
+
+    fn scrambled(index: u64) -> u64 {
+        let z = index.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (z ^ z >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+    }
+
+    /// Against slots taken out one by one, for every width and tag, with values and tags at the ends
+    /// of their ranges: what a carry from slot to slot would get wrong.
+    fn check<const B: u32>(bits: u32, tag_bits: u32) {
+        const BUCKETS: u64 = 9;
+        let words = vec![0; words_for(BUCKETS, bits).unwrap() as usize];
+        let mut slots = TaggedSlots::new(words, BUCKETS, bits, tag_bits);
+        let (most, tags) = ((1u64 << (bits - tag_bits)) - 1, 1u64 << tag_bits);
+        let values = [0, 1, most / 2, most / 2 + 1, most - 1, most];
+        for round in 0..60 {
+            let pick = |salt: u64| scrambled(round * 64 + salt) >> 20;
+            let bucket = round % BUCKETS;
+            for slot in 0..4 {
+                let value = values[pick(slot) as usize % values.len()];
+                slots.set::<B>(bucket, slot as usize, value, pick(slot + 8) % tags);
+            }
+            let live = LiveTags { newest: pick(20) % tags, live: 1 + pick(21) % (tags - 1) };
+            let held = slots.bucket(bucket);
+            let is_live = |tag: u64| (live.newest + tags - tag) % tags < live.live;
+            let first = |test: &dyn Fn(u64, u64) -> bool| {
+                held.iter().position(|&(value, tag)| test(value, tag))
+            };
+            let what = format!("{bits} bits, tags of {tag_bits}, {live:?}: {held:x?}");
+            for value in values.into_iter().filter(|&value| value != 0) {
+                let expected = first(&|v, tag| v == value && is_live(tag));
+                assert_eq!(slots.first_of::<B>(bucket, value, live), expected, "{what}");
+                assert_eq!(slots.holds::<B>(bucket, value, live), expected.is_some(), "{what}");
+            }
+            let free = first(&|value, tag| value == 0 || !is_live(tag));
+            assert_eq!(slots.first_free::<B>(bucket, live), free, "{what}");
+            for tag in [0, 1, tags - 1, pick(9) % tags] {
+                let tagged = first(&|value, t| value != 0 && t == tag);
+                assert_eq!(slots.first_tagged::<B>(bucket, tag), tagged, "{what}");
+            }
+        }
+        assert!(slots.padding_is_clear());
+    }
+
+    #[test]
+    fn questions_are_answered_as_slot_by_slot() {
+        for tag_bits in 1..=8 {
+            for bits in (tag_bits + 4).max(8)..=64 {
+                check::<ANY>(bits, tag_bits);
+            }
+            check::<16>(16, tag_bits);
+            check::<32>(32, tag_bits);
+            check::<64>(64, tag_bits);
+        }
+    }
+}
