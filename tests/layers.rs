@@ -26,7 +26,7 @@ const LAYERS: [(&str, &[&str]); 13] = [
     ("any", &["codec", "filter", "membership", "hash", "store", "error"]),
     ("serde", &["any", "codec", "filter", "replay", "store"]),
     // products
-    ("replay", &["any", "codec", "filter", "membership", "hash", "error"]),
+    ("replay", &["any", "codec", "filter", "membership", "hash", "math", "error"]),
     ("screen", &["any", "codec", "membership", "hash", "store", "error"]),
 ];
 

@@ -8,6 +8,7 @@ pub mod blocked;
 pub mod bloom;
 pub mod cuckoo;
 pub mod fuse;
+pub mod groups;
 pub mod retiring;
 pub mod word;
 

@@ -46,10 +46,12 @@
 mod checkpoint;
 mod contract;
 mod filter;
+mod groups;
 mod iter;
 mod window;
 
 pub use contract::Window;
 pub use filter::{Counts, ReplayFilter};
+pub use groups::{GroupRange, GroupsError, KeyGroups};
 pub use iter::{DropReplays, DropReplaysExt, Refused};
 pub use window::GenerationWindow;
