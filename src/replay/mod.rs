@@ -48,10 +48,16 @@ mod contract;
 mod filter;
 mod groups;
 mod iter;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, unused_imports, reason = "what asks for evidence is built on it")
+)]
+mod positions;
 mod window;
 
 pub use contract::Window;
 pub use filter::{Counts, ReplayFilter};
 pub use groups::{GroupRange, GroupsError, KeyGroups};
 pub use iter::{DropReplays, DropReplaysExt, Refused};
+pub use positions::{ChannelKind, Evidence, Position};
 pub use window::GenerationWindow;
