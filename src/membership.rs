@@ -48,6 +48,11 @@ pub trait Membership {
         Ok(())
     }
 
+    /// Asks for the memory that a question about this hash would look at. A hint, for callers who
+    /// ask many filters in turn: it changes no answer, and by default it does nothing.
+    #[inline]
+    fn prefetch_hash(&self, _hash: KeyHash) {}
+
     /// The probability that a key never inserted is reported present *now*, from the current
     /// fill. O(1): the fill is kept up to date by every change.
     #[must_use]
@@ -180,6 +185,10 @@ macro_rules! membership_through_pointers {
                 present: &mut [bool],
             ) -> Result<(), BatchError> {
                 (**self).contains_batch(hashes, present)
+            }
+
+            fn prefetch_hash(&self, hash: KeyHash) {
+                (**self).prefetch_hash(hash);
             }
 
             fn false_positive_rate(&self) -> f64 {

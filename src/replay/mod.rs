@@ -47,17 +47,19 @@ mod checkpoint;
 mod contract;
 mod filter;
 mod groups;
+mod guard;
 mod iter;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, unused_imports, reason = "what asks for evidence is built on it")
-)]
 mod positions;
 mod window;
 
 pub use contract::Window;
 pub use filter::{Counts, ReplayFilter};
 pub use groups::{GroupRange, GroupsError, KeyGroups};
+pub use guard::{
+    Accounts, Action, AdmitError, Backpressure, Batch, Clock, Confirm, ConfirmError, Delivery,
+    Fate, GuardError, GuardPlan, Judged, OnFull, OnMissingId, OnProbable, OnStale, Placement,
+    ReplayGuard, ReplayGuardBuilder, Snapshot, SystemClock, Ticket, Tuple, Unconfirmed, Verdict,
+};
 pub use iter::{DropReplays, DropReplaysExt, Refused};
 pub use positions::{ChannelKind, Evidence, Position};
 pub use window::GenerationWindow;

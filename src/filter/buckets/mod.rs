@@ -76,6 +76,12 @@ pub(super) fn contains<const B: u32, T: Table>(table: &T, hash: KeyHash) -> bool
     table.finds::<B>(&table.home(hash))
 }
 
+/// `prefetch_hash`.
+#[inline]
+pub(super) fn prefetch_home<const B: u32, T: Table>(table: &T, hash: KeyHash) {
+    table.home(hash).buckets.into_iter().for_each(|bucket| table.prefetch::<B>(bucket));
+}
+
 /// `insert_hash`.
 #[inline]
 pub(super) fn insert<const B: u32, T: TableMut>(

@@ -37,6 +37,9 @@ impl KeyGroups {
     /// The most groups. A group's number fits 15 bits.
     pub const MAX: u32 = 1 << 15;
 
+    /// One group: state that is never shared out.
+    pub const ONE: Self = Self { count: 1 };
+
     /// The fewest that [`for_parallelism`](Self::for_parallelism) gives.
     const DEFAULT_MIN: u32 = 1 << 7;
 

@@ -86,6 +86,16 @@ impl Positions {
         self.channel(channel)?.watermark()
     }
 
+    /// The kind of a channel.
+    pub(in crate::replay) fn kind(&self, channel: u32) -> ChannelKind {
+        self.channel(channel).map_or(self.default_kind, |channel| channel.kind)
+    }
+
+    /// The position through which upstream has confirmed that it truncated a channel's log.
+    pub(in crate::replay) fn horizon(&self, channel: u32) -> Option<u64> {
+        self.channel(channel)?.truncated
+    }
+
     /// The highest position that was processed, seen or truncated.
     pub(in crate::replay) fn highest(&self, channel: u32) -> Option<u64> {
         self.channel(channel)?.highest

@@ -1,0 +1,92 @@
+//! Which tuples may be replays: the fence, the flag, or a count after a recovery.
+
+use crate::replay::{ChannelKind, Evidence, GroupRange, Position};
+
+use super::delivery::Delivery;
+
+/// A mark in a channel's log: what stands behind it was sent after the recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fence {
+    pub(super) groups: GroupRange,
+    pub(super) at: Position,
+}
+
+/// The state of the last recovery.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recovery {
+    fences: Vec<Fence>,
+    /// Tuples of which nothing is known but the id and that may be replays all the same.
+    untold: u64,
+}
+
+impl Recovery {
+    /// A recovery begins: so many tuples without position or flag may be replays.
+    pub(super) fn begin(&mut self, untold: u64) {
+        self.fences.clear();
+        self.untold = untold;
+    }
+
+    /// Nothing that comes from now on is a replay, unless it is flagged.
+    pub(super) fn end(&mut self) {
+        self.begin(0);
+    }
+
+    /// Sets a fence, in the place of one of the same channel and groups.
+    pub(super) fn fence(&mut self, fence: Fence) {
+        let same = |old: &Fence| old.groups == fence.groups && old.at.channel == fence.at.channel;
+        self.fences.retain(|old| !same(old));
+        self.fences.push(fence);
+    }
+
+    /// Forgets fences that are reached.
+    pub(super) fn reached(&mut self, reached: impl Fn(Position) -> bool) {
+        self.fences.retain(|fence| !reached(fence.at));
+    }
+
+    pub(super) fn fences(&self) -> &[Fence] {
+        &self.fences
+    }
+
+    pub(super) const fn untold(&self) -> u64 {
+        self.untold
+    }
+
+    /// Whether the tuple may be a replay.
+    #[inline]
+    pub(super) fn covers(
+        &self,
+        group: u16,
+        delivery: &Delivery,
+        evidence: Option<Evidence>,
+        kind: ChannelKind,
+    ) -> bool {
+        if evidence == Some(Evidence::New) {
+            return false;
+        }
+        if let Some(flag) = delivery.redelivered {
+            return flag;
+        }
+        match delivery.position {
+            // Tags of a queue say nothing of the order of the log.
+            Some(at) if kind != ChannelKind::Unordered => self.is_before_a_fence(group, at),
+            _ => self.untold > 0,
+        }
+    }
+
+    #[inline]
+    fn is_before_a_fence(&self, group: u16, at: Position) -> bool {
+        self.fences.iter().any(|fence| {
+            fence.at.channel == at.channel
+                && at.sequence <= fence.at.sequence
+                && fence.groups.contains(group)
+        })
+    }
+
+    /// A tuple without position or flag has passed its test.
+    #[inline]
+    pub(super) const fn passed(&mut self, delivery: &Delivery) {
+        if delivery.redelivered.is_none() {
+            self.untold = self.untold.saturating_sub(1);
+        }
+    }
+}
