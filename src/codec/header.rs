@@ -206,6 +206,36 @@ impl Entry {
     }
 }
 
+/// The hash identity in 16 bytes: function, digest, 6 zeros, seed or key id.
+pub(crate) fn encode_identity(identity: HashIdentity) -> [u8; 16] {
+    let (function, digest, seed) = match identity {
+        HashIdentity::Xxh3(seed) => (1, 0, seed),
+        HashIdentity::Uniform(digest) => (2, digest_code(digest), 0),
+        HashIdentity::Siphash(KeyId(id)) => (3, 0, id),
+    };
+    let mut out = [0; 16];
+    out[0] = function;
+    out[1] = digest;
+    out[8..].copy_from_slice(&seed.to_le_bytes());
+    out
+}
+
+/// Reads what [`encode_identity`] wrote.
+pub(crate) fn decode_identity(fields: &mut Fields<'_>) -> Result<HashIdentity, DecodeError> {
+    let (function, digest) = (fields.u8()?, fields.u8()?);
+    fields.reserved(6)?;
+    match (function, digest, fields.u64()?) {
+        (1, 0, seed) => Ok(HashIdentity::Xxh3(seed)),
+        (2, digest, 0) => Ok(HashIdentity::Uniform(digest_from_code(digest)?)),
+        (3, 0, id) => Ok(HashIdentity::Siphash(KeyId(id))),
+        (_, _, seed) => Err(invalid(
+            "hash identity",
+            "xxh3-128, uniform or siphash-1-3-128",
+            format!("function {function}, digest {digest}, seed {seed:#x}"),
+        )),
+    }
+}
+
 impl Header {
     /// Bytes and checksum of a header.
     pub(super) fn encode(
@@ -223,19 +253,13 @@ impl Header {
                 table.extend_from_slice(&field.to_le_bytes());
             }
         }
-        let (function, digest, seed) = match identity {
-            HashIdentity::Xxh3(seed) => (1, 0, seed),
-            HashIdentity::Uniform(digest) => (2, digest_code(digest), 0),
-            HashIdentity::Siphash(KeyId(id)) => (3, 0, id),
-        };
         let mut out = Vec::with_capacity(HEADER_LEN as usize + table.len());
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
         out.extend_from_slice(&kind.code().to_le_bytes());
         out.extend_from_slice(&(entries.len() as u32).to_le_bytes());
         out.extend_from_slice(&file_len.to_le_bytes());
-        out.extend_from_slice(&[function, digest, 0, 0, 0, 0, 0, 0]);
-        out.extend_from_slice(&seed.to_le_bytes());
+        out.extend_from_slice(&encode_identity(identity));
         out.extend_from_slice(&[0; 8]);
         out.extend_from_slice(&xxh3_64(&table).to_le_bytes());
         let checksum = xxh3_64(&out);
@@ -280,25 +304,9 @@ impl Header {
         let kind = Kind::from_code(fields.u16()?.into())?;
         let sections = fields.u32()?;
         let file_len = fields.u64()?;
-        let function = fields.u8()?;
-        let digest = fields.u8()?;
-        fields.reserved(6)?;
-        let seed = fields.u64()?;
+        let identity = decode_identity(&mut fields)?;
         fields.reserved(8)?;
         let table_checksum = fields.u64()?;
-        let identity = match (function, digest, seed) {
-            (1, 0, seed) => HashIdentity::Xxh3(seed),
-            (2, digest, 0) => HashIdentity::Uniform(digest_from_code(digest)?),
-            (3, 0, id) => HashIdentity::Siphash(KeyId(id)),
-            _ => {
-                let found = format!("function {function}, digest {digest}, seed {seed:#x}");
-                return Err(invalid(
-                    "hash identity",
-                    "xxh3-128, uniform or siphash-1-3-128",
-                    found,
-                ));
-            }
-        };
         if !(1..=MAX_SECTIONS).contains(&sections) {
             return Err(invalid("number of sections", "1 to 64", sections));
         }

@@ -48,5 +48,5 @@ pub use reader::Sections;
 pub use writer::Section;
 
 pub(crate) use filters::Params;
-pub(crate) use header::{SectionType, invalid};
+pub(crate) use header::{SectionType, decode_identity, encode_identity, invalid};
 pub(crate) use reader::Fields;

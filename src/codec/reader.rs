@@ -397,6 +397,11 @@ impl<'a> Fields<'a> {
         Err(DecodeError::Reserved { part: self.part })
     }
 
+    /// What is left, for another to read.
+    pub(crate) const fn rest(self) -> &'a [u8] {
+        self.rest
+    }
+
     /// Checks that nothing is left.
     pub(crate) fn finish(&self) -> Result<(), DecodeError> {
         if self.rest.is_empty() {

@@ -57,6 +57,17 @@ impl Budget {
         self.cells[(self.minute % CELLS as u64) as usize] += cost;
     }
 
+    /// The newest minute and all cells, to be stored.
+    pub(super) const fn hour_state(&self) -> (u64, &[f64; CELLS]) {
+        (self.minute, &self.cells)
+    }
+
+    /// Sets the newest minute, and gives the cells to be filled: a crash does not renew the hour.
+    pub(super) const fn restore_hour(&mut self, minute: u64) -> &mut [f64; CELLS] {
+        self.minute = minute;
+        &mut self.cells
+    }
+
     /// Spent in this recovery.
     pub(super) const fn recovery(&self) -> f64 {
         self.recovery
