@@ -47,6 +47,7 @@ mod checkpoint;
 mod contract;
 mod filter;
 mod iter;
+pub mod state;
 mod window;
 
 pub use contract::Window;
