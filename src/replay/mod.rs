@@ -50,15 +50,17 @@ mod groups;
 mod guard;
 mod iter;
 mod positions;
+pub mod state;
 mod window;
 
 pub use contract::Window;
 pub use filter::{Counts, ReplayFilter};
 pub use groups::{GroupRange, GroupsError, KeyGroups};
 pub use guard::{
-    Accounts, Action, AdmitError, Backpressure, Batch, Clock, Confirm, ConfirmError, Delivery,
-    Fate, GuardError, GuardPlan, Judged, OnFull, OnMissingId, OnProbable, OnStale, Placement,
-    ReplayGuard, ReplayGuardBuilder, Snapshot, SystemClock, Ticket, Tuple, Unconfirmed, Verdict,
+    Accounts, Action, AdmitError, Backpressure, Batch, ChannelReport, Checkpoint, Clock, Confirm,
+    ConfirmError, Delivery, Fate, GuardError, GuardPlan, Judged, OnFull, OnMissingId, OnProbable,
+    OnStale, Opened, Placement, ReplayGuard, ReplayGuardBuilder, Snapshot, StateFault, StateReport,
+    SystemClock, Ticket, Tuple, Unconfirmed, Verdict,
 };
 pub use iter::{DropReplays, DropReplaysExt, Refused};
 pub use positions::{ChannelKind, Evidence, Position};

@@ -15,7 +15,7 @@ pub struct GroupRange {
 #[expect(clippy::len_without_is_empty, reason = "a range is never empty")]
 impl GroupRange {
     /// For a first group that is at or below the last.
-    pub(super) const fn between(first: u16, last: u16) -> Self {
+    pub(in crate::replay) const fn between(first: u16, last: u16) -> Self {
         Self { first, last }
     }
 

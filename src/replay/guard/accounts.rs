@@ -65,8 +65,58 @@ pub struct Accounts {
 impl Accounts {
     /// The counts in the order in which they are stored.
     pub(super) fn words_mut(&mut self) -> impl Iterator<Item = &mut u64> {
-        let Self { judged, first, replay, probable, diverted, unconfirmed, in_flight, stale_diverted, stale_dropped, suspect, stale_passed, missing_id, confirmed_replay, confirmed_false_positive, committed, aborted, backpressure, retired, rotated, recoveries, caught_up, checkpoints, tested, estimated_lost: _ } = self;
-        [judged, first, replay, probable, diverted, unconfirmed, in_flight, stale_diverted, stale_dropped, suspect, stale_passed, missing_id, confirmed_replay, confirmed_false_positive, committed, aborted, backpressure, retired, rotated, recoveries, caught_up, checkpoints, tested].into_iter()
+        let Self {
+            judged,
+            first,
+            replay,
+            probable,
+            diverted,
+            unconfirmed,
+            in_flight,
+            stale_diverted,
+            stale_dropped,
+            suspect,
+            stale_passed,
+            missing_id,
+            confirmed_replay,
+            confirmed_false_positive,
+            committed,
+            aborted,
+            backpressure,
+            retired,
+            rotated,
+            recoveries,
+            caught_up,
+            checkpoints,
+            tested,
+            estimated_lost: _,
+        } = self;
+        [
+            judged,
+            first,
+            replay,
+            probable,
+            diverted,
+            unconfirmed,
+            in_flight,
+            stale_diverted,
+            stale_dropped,
+            suspect,
+            stale_passed,
+            missing_id,
+            confirmed_replay,
+            confirmed_false_positive,
+            committed,
+            aborted,
+            backpressure,
+            retired,
+            rotated,
+            recoveries,
+            caught_up,
+            checkpoints,
+            tested,
+        ]
+        .into_iter()
     }
 
     /// The probability that not one tuple was lost is at least one less this: 1 − e^−S.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::builder::Options;
 use super::delivery::{Delivery, Tuple};
 use super::error::{AdmitError, Backpressure};
-use super::guard::ReplayGuard;
+use super::replay_guard::ReplayGuard;
 use super::ticket::{Batch, Entry, EntryKind, InFlightId, Ticket, Unconfirmed};
 use super::verdict::{Action, Fate, Judged, OnFull, OnMissingId, OnProbable, OnStale, Verdict};
 use super::windows::Recorded;
@@ -238,7 +238,7 @@ impl ReplayGuard {
             return Err(AdmitError::Fenced);
         }
         self.drain();
-        let now = self.clock.now();
+        let now = self.now();
         self.budget.at(now);
         self.retire_due(now);
         Ok(now)
@@ -335,13 +335,12 @@ impl ReplayGuard {
                 OnStale::Drop => return Ok(recorded(Judged::Stale(Fate::Drop))),
             }
         }
-        let decision = match id {
-            Some(id) => self.ask_filter(tuple, id, evidence, now)?,
-            None => {
-                let decision = self.first(tuple.group, now)?;
-                self.counts.missing_id += 1;
-                decision
-            }
+        let decision = if let Some(id) = id {
+            self.ask_filter(tuple, id, evidence, now)?
+        } else {
+            let decision = self.first(tuple.group, now)?;
+            self.counts.missing_id += 1;
+            decision
         };
         self.counts.stale_passed += u64::from(stale && decision.0 == Judged::First);
         Ok(decision)

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::clock::{Clock, SystemClock};
 use super::epochs::Retirement;
 use super::error::GuardError;
-use super::guard::ReplayGuard;
+use super::replay_guard::ReplayGuard;
 use super::verdict::{OnFull, OnMissingId, OnProbable, OnStale, Placement};
 use super::windows::WindowShape;
 use crate::hash::Seed;
@@ -105,6 +105,7 @@ pub struct ReplayGuardBuilder {
     max_intervals: usize,
     clock: Box<dyn Clock>,
     options: Options,
+    pub(super) at_least: Option<u64>,
     /// Set apart, since it depends on the sizing when it is not given.
     untold: Option<u64>,
 }
@@ -138,6 +139,7 @@ impl ReplayGuardBuilder {
             max_intervals: DEFAULT_INTERVALS,
             clock: Box::new(SystemClock::start()),
             untold: None,
+            at_least: None,
             options: Options {
                 placement,
                 on_probable: OnProbable::Drop,
@@ -152,7 +154,7 @@ impl ReplayGuardBuilder {
                 max_ahead: u64::MAX,
                 per_recovery: f64::INFINITY,
                 per_hour: f64::INFINITY,
-                durable: true,
+                durable: false,
             },
         }
     }
@@ -308,9 +310,10 @@ impl ReplayGuardBuilder {
         self
     }
 
-    /// Keeps nothing for checkpoints: after a crash of this process the window is empty.
-    pub const fn in_memory(mut self) -> Self {
-        self.options.durable = false;
+    /// Refuses a state that is older than this checkpoint when it is opened: a stale copy, where the
+    /// number of the newest checkpoint is known from elsewhere.
+    pub const fn at_least(mut self, checkpoint: u64) -> Self {
+        self.at_least = Some(checkpoint);
         self
     }
 
@@ -336,12 +339,32 @@ impl ReplayGuardBuilder {
         })
     }
 
-    /// Allocates the guard, empty.
+    /// Allocates the guard, empty and without a state: what it knows ends with the process, and
+    /// committed tuples may be acknowledged at once. [`open`](Self::open) gives it a state.
     ///
     /// # Errors
     ///
     /// As [`plan`](Self::plan), and if the memory cannot be had.
     pub fn build(self) -> Result<ReplayGuard, GuardError> {
+        if self.options.placement == Placement::WithState {
+            let expected = "Placement::AfterOutput, or open: a guard at the operator's input is saved \
+                            with its state and rolls back with it";
+            return Err(Self::refused("build", expected, "Placement::WithState"));
+        }
+        self.allocate()
+    }
+
+    /// As [`build`](Self::build), to be given a state.
+    pub(super) fn build_durable(mut self) -> Result<ReplayGuard, GuardError> {
+        self.options.durable = true;
+        self.allocate()
+    }
+
+    pub(super) const fn placement(&self) -> Placement {
+        self.options.placement
+    }
+
+    fn allocate(self) -> Result<ReplayGuard, GuardError> {
         let (dimensions, _) = self.dimensions()?;
         let options = self.options()?;
         let positions = crate::replay::positions::Positions::new(self.channels, self.max_intervals);
@@ -441,7 +464,7 @@ impl ReplayGuardBuilder {
         if self.max_intervals == 0 {
             return Err(Self::refused("max_intervals", "1 interval or more", 0));
         }
-        if !(self.per_hour > 0.0) {
+        if self.per_hour.is_nan() || self.per_hour <= 0.0 {
             let expected = "a number of lost tuples above 0";
             return Err(Self::refused("loss_per_hour", expected, self.per_hour));
         }
@@ -455,11 +478,6 @@ impl ReplayGuardBuilder {
                 options.always_on = true;
             }
             _ => options.untold = self.window.unwrap_or(0),
-        }
-        if options.placement == Placement::WithState && !options.durable {
-            let expected = "Placement::AfterOutput: a filter that belongs to the operator's state is \
-                            saved and rolls back with it";
-            return Err(Self::refused("in_memory", expected, "Placement::WithState"));
         }
         if options.on_suspect == OnProbable::Drop {
             let expected = "Pass, Divert or Confirm (always_on drops, and states the loss): what \

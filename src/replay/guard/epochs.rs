@@ -57,6 +57,14 @@ impl Epoch {
         }
     }
 
+    /// Brings number and times to those of a guard that is further.
+    pub(super) fn shift(&mut self, epochs: u64, time: Duration) {
+        self.number += epochs;
+        for moment in [&mut self.began, &mut self.ended].into_iter().flatten() {
+            *moment = moment.saturating_add(time);
+        }
+    }
+
     /// The union with an epoch of another part of the state.
     pub(super) fn merge(&mut self, other: &Self) {
         self.len += other.len;
@@ -74,13 +82,13 @@ impl Epoch {
 /// The live epochs, oldest first, the last one being filled.
 #[derive(Clone, Debug)]
 pub(super) struct EpochList {
-    live: VecDeque<Epoch>,
+    ended: VecDeque<Epoch>,
     current: Epoch,
 }
 
 impl EpochList {
     pub(super) const fn new(current: Epoch) -> Self {
-        Self { live: VecDeque::new(), current }
+        Self { ended: VecDeque::new(), current }
     }
 
     pub(super) const fn current(&self) -> &Epoch {
@@ -93,16 +101,25 @@ impl EpochList {
 
     /// Epochs that have ended, oldest first.
     pub(super) fn ended(&self) -> impl DoubleEndedIterator<Item = &Epoch> {
-        self.live.iter()
+        self.ended.iter()
     }
 
     /// Live epochs, the current one included.
     pub(super) fn len(&self) -> u64 {
-        self.live.len() as u64 + 1
+        self.ended.len() as u64 + 1
+    }
+
+    /// All of them, oldest first.
+    pub(super) fn live(&self) -> impl Iterator<Item = &Epoch> {
+        self.ended.iter().chain(std::iter::once(&self.current))
+    }
+
+    pub(super) fn live_mut(&mut self) -> impl Iterator<Item = &mut Epoch> {
+        self.ended.iter_mut().chain(std::iter::once(&mut self.current))
     }
 
     pub(super) fn oldest(&self) -> &Epoch {
-        self.live.front().unwrap_or(&self.current)
+        self.ended.front().unwrap_or(&self.current)
     }
 
     /// Ends the current epoch and begins the next.
@@ -110,17 +127,17 @@ impl EpochList {
         let next = Epoch::new(self.current.number + 1);
         let mut ended = std::mem::replace(&mut self.current, next);
         ended.ended = Some(now);
-        self.live.push_back(ended);
+        self.ended.push_back(ended);
     }
 
     /// Takes the oldest ended epoch out if `may_retire` says so.
     pub(super) fn retire_if(&mut self, may_retire: impl FnOnce(&Epoch) -> bool) -> Option<Epoch> {
-        self.live.pop_front_if(|epoch| may_retire(epoch))
+        self.ended.pop_front_if(|epoch| may_retire(epoch))
     }
 
     /// Puts epochs back as they were saved.
     pub(super) fn restore(ended: Vec<Epoch>, current: Epoch) -> Self {
-        Self { live: ended.into(), current }
+        Self { ended: ended.into(), current }
     }
 }
 

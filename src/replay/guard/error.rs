@@ -2,9 +2,11 @@
 
 use std::fmt;
 
+use crate::codec::DecodeError;
 use crate::error::BuildError;
 use crate::hash::HashError;
 use crate::replay::GroupRange;
+use crate::replay::state::StateError;
 
 /// Why a guard cannot be built as asked.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,6 +87,122 @@ impl std::error::Error for GuardError {
 impl From<BuildError> for GuardError {
     fn from(error: BuildError) -> Self {
         Self::Filter(error)
+    }
+}
+
+/// Why a state could not be opened or saved. A guard that could not be restored is not there: never
+/// an empty one.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StateFault {
+    /// The guard cannot be built.
+    Guard(GuardError),
+    /// The state cannot be read or written.
+    State(StateError),
+    /// The guard has no state.
+    InMemory,
+    /// A whole state says what this guard cannot understand.
+    Meaning {
+        /// What is wrong.
+        source: DecodeError,
+    },
+    /// Its epochs are not consecutive, or more than can be live.
+    Epochs {
+        /// The oldest.
+        first: u64,
+        /// The newest.
+        last: u64,
+    },
+    /// The state was made with another parameter.
+    Mismatch {
+        /// Which.
+        what: &'static str,
+        /// That of the state.
+        stored: String,
+        /// That of the builder.
+        given: String,
+    },
+    /// The state is older than what is known to exist.
+    Stale {
+        /// The checkpoint that must be covered.
+        expected: u64,
+        /// The newest one that is whole.
+        found: u64,
+    },
+    /// No part has a key group.
+    MissingGroup {
+        /// The group.
+        group: u16,
+        /// The groups that were to be restored.
+        owned: GroupRange,
+    },
+    /// Several parts have a key group.
+    SharedGroup {
+        /// The group.
+        group: u16,
+    },
+    /// The union of states is more than the window holds.
+    TooFull {
+        /// Tuples without room.
+        spilled: u64,
+        /// Tuples of the window.
+        window: u64,
+    },
+}
+
+impl fmt::Display for StateFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Guard(error) => error.fmt(f),
+            Self::State(error) => error.fmt(f),
+            Self::InMemory => f.write_str(
+                "this guard was built without a state: open it with a storage to make checkpoints",
+            ),
+            Self::Meaning { source } => write!(f, "the state is whole, but: {source}"),
+            Self::Epochs { first, last } => write!(
+                f,
+                "the state names epochs {first} to {last}: expected consecutive ones, no more than \
+                 can be live"
+            ),
+            Self::Mismatch { what, stored, given } => write!(
+                f,
+                "the state was made with another {what}: it has {stored}, and {given} was asked for; \
+                 ask for what it has, or rebuild the window from the processed ids"
+            ),
+            Self::Stale { expected, found } => write!(
+                f,
+                "this state ends with checkpoint {found}, and checkpoint {expected} is known to \
+                 exist: it is a stale copy; restore the newer one"
+            ),
+            Self::MissingGroup { group, owned } => write!(
+                f,
+                "no part has key group {group} of {owned}: the state is incomplete, give all parts"
+            ),
+            Self::SharedGroup { group } => write!(
+                f,
+                "several parts have key group {group}: give each group's owner alone, or join states \
+                 that saw the same stream with open_union"
+            ),
+            Self::TooFull { spilled, window } => write!(
+                f,
+                "the union has {spilled} tuples more than filters for a window of {window} hold: \
+                 widen the window"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for StateFault {}
+
+impl From<GuardError> for StateFault {
+    fn from(error: GuardError) -> Self {
+        Self::Guard(error)
+    }
+}
+
+impl From<StateError> for StateFault {
+    fn from(error: StateError) -> Self {
+        Self::State(error)
     }
 }
 

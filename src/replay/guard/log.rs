@@ -34,15 +34,16 @@ impl Log {
         self.len
     }
 
-    /// The oldest epoch's ids, to be written.
-    pub(super) fn front(&self) -> Option<(u64, &[Recorded])> {
-        self.epochs.front().map(|(epoch, ids)| (*epoch, ids.as_slice()))
+    /// All of them by epoch, oldest first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &[Recorded])> {
+        let filled = self.epochs.iter().filter(|(_, ids)| !ids.is_empty());
+        filled.map(|(epoch, ids)| (*epoch, ids.as_slice()))
     }
 
-    /// They are durable.
-    pub(super) fn pop_front(&mut self) {
-        if let Some((_, ids)) = self.epochs.pop_front() {
-            self.len -= ids.len() as u64;
-        }
+    /// They are durable. The memory of the newest epoch's is kept for those that follow.
+    pub(super) fn clear(&mut self) {
+        self.epochs.drain(..self.epochs.len().saturating_sub(1));
+        self.epochs.iter_mut().for_each(|(_, ids)| ids.clear());
+        self.len = 0;
     }
 }

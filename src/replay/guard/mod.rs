@@ -5,14 +5,17 @@ mod acks;
 mod admit;
 mod budget;
 mod builder;
+mod checkpoint;
 mod clock;
 mod delivery;
 mod epochs;
 mod error;
-mod guard;
+mod inspect;
 mod log;
-
+mod progress;
 mod recovery;
+mod replay_guard;
+mod restore;
 mod ticket;
 mod verdict;
 mod windows;
@@ -20,10 +23,13 @@ mod windows;
 pub use accounts::{Accounts, Snapshot};
 pub use admit::{Confirm, ConfirmError};
 pub use builder::{GuardPlan, ReplayGuardBuilder};
+pub use checkpoint::Checkpoint;
 pub use clock::{Clock, SystemClock};
 pub use delivery::{Delivery, Tuple};
-pub use error::{AdmitError, Backpressure, GuardError};
-pub use guard::ReplayGuard;
+pub use error::{AdmitError, Backpressure, GuardError, StateFault};
+pub use inspect::{ChannelReport, EpochReport, StateReport};
+pub use replay_guard::ReplayGuard;
+pub use restore::Opened;
 pub use ticket::{Batch, Ticket, Unconfirmed};
 pub use verdict::{
     Action, Fate, Judged, OnFull, OnMissingId, OnProbable, OnStale, Placement, Verdict,

@@ -53,6 +53,8 @@ pub(super) struct Windows {
     spilled: HashMap<Recorded, u64>,
     /// The rate of a group's filter is this times its live tuples.
     rate_per_tuple: f64,
+    /// The epoch of the guard that is epoch 0 of the filters.
+    first_epoch: u64,
     /// Scratch for inserts by batch.
     hashes: Vec<KeyHash>,
     seen: Vec<Seen>,
@@ -99,6 +101,7 @@ impl Windows {
             filters,
             spilled: HashMap::new(),
             rate_per_tuple,
+            first_epoch: 0,
             hashes: Vec::new(),
             seen: Vec::new(),
         })
@@ -199,9 +202,14 @@ impl Windows {
         self.seen = seen;
     }
 
+    /// Counts epochs from this one on; to be called while nothing is recorded.
+    pub(super) const fn begin_at(&mut self, epoch: u64) {
+        self.first_epoch = epoch;
+    }
+
     /// The epoch that all filters fill.
     pub(super) fn epoch(&self) -> u64 {
-        self.filters.first().map_or(0, RetiringCuckooFilter::current_epoch)
+        self.first_epoch + self.filters.first().map_or(0, RetiringCuckooFilter::current_epoch)
     }
 
     /// Begins the next epoch in all groups.
@@ -210,15 +218,16 @@ impl Windows {
             filter.advance_epoch();
         }
         if let Some(filter) = self.filters.first() {
-            let oldest = filter.oldest_epoch();
+            let oldest = self.first_epoch + filter.oldest_epoch();
             self.spilled.retain(|_, epoch| *epoch >= oldest);
         }
     }
 
     /// Retires epochs up to this one.
     pub(super) fn retire_through(&mut self, epoch: u64) {
+        let Some(of_filters) = epoch.checked_sub(self.first_epoch) else { return };
         for filter in &mut self.filters {
-            filter.retire_through(epoch);
+            filter.retire_through(of_filters);
         }
         self.spilled.retain(|_, of| *of > epoch);
     }

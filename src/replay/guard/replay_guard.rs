@@ -10,6 +10,7 @@ use super::accounts::{Accounts, Snapshot};
 use super::acks::Acks;
 use super::budget::Budget;
 use super::builder::{Dimensions, Options, ReplayGuardBuilder};
+use super::checkpoint::Store;
 use super::clock::Clock;
 use super::epochs::{Epoch, EpochList};
 use super::error::{AdmitError, GuardError};
@@ -94,6 +95,11 @@ pub struct ReplayGuard {
     pub(super) tickets: u64,
     pub(super) returns: Arc<Returns>,
     pub(super) fenced: bool,
+    /// Where checkpoints go.
+    pub(super) store: Option<Store>,
+    /// The guard's time when it began or was restored, and the clock's.
+    pub(super) time: Duration,
+    pub(super) began: Duration,
     taken: Vec<Returned>,
     recorded: Vec<Recorded>,
 }
@@ -142,6 +148,7 @@ impl ReplayGuard {
     ) -> Result<Self, GuardError> {
         let windows = Windows::new(dimensions.owned, &dimensions.shape)?;
         let log = options.durable.then(Log::default);
+        let began = clock.now();
         let budget = Budget::new(options.per_recovery, options.per_hour);
         Ok(Self {
             dimensions,
@@ -161,6 +168,9 @@ impl ReplayGuard {
             tickets: 0,
             returns: Arc::default(),
             fenced: false,
+            store: None,
+            time: Duration::ZERO,
+            began,
             taken: Vec::new(),
             recorded: Vec::new(),
         })
@@ -176,6 +186,11 @@ impl ReplayGuard {
     #[must_use]
     pub const fn key_groups(&self) -> KeyGroups {
         self.dimensions.key_groups
+    }
+
+    /// The guard's time: it goes on where a restored state left it.
+    pub(super) fn now(&self) -> Duration {
+        self.time + self.clock.now().saturating_sub(self.began)
     }
 
     /// The key groups that this guard owns.
@@ -326,7 +341,7 @@ impl ReplayGuard {
         let mut taken = std::mem::take(&mut self.taken);
         self.returns.take(&mut taken);
         if !taken.is_empty() {
-            let now = self.clock.now();
+            let now = self.now();
             for returned in taken.drain(..) {
                 match returned {
                     Returned::One(entry, outcome) => self.settle(&[entry], outcome, now),
@@ -404,7 +419,7 @@ impl ReplayGuard {
 
     /// Records ids of which nothing else is known.
     fn record(&mut self, ids: &[Recorded]) {
-        let now = self.clock.now();
+        let now = self.now();
         let mut rest = ids;
         while !rest.is_empty() {
             let room = self.epoch_room(now).unwrap_or(u64::MAX).min(rest.len() as u64);
@@ -524,7 +539,7 @@ impl ReplayGuard {
     pub fn truncated(&mut self, through: Position) {
         self.drain();
         self.positions.truncated(through);
-        let now = self.clock.now();
+        let now = self.now();
         let Self { options, positions, epochs, .. } = self;
         let current = epochs.current();
         let over = options.retirement.truncated(current, |channel| positions.horizon(channel));
@@ -539,7 +554,7 @@ impl ReplayGuard {
     pub fn advance_watermark(&mut self, mark: u64) {
         self.drain();
         self.watermark = self.watermark.max(Some(mark));
-        let now = self.clock.now();
+        let now = self.now();
         let current = self.epochs.current();
         if self.options.retirement.lateness.is_some()
             && current.len > 0
@@ -554,7 +569,7 @@ impl ReplayGuard {
     /// Ends the current epoch now, if it holds anything and another may be live.
     pub fn seal(&mut self) {
         self.drain();
-        let now = self.clock.now();
+        let now = self.now();
         if self.epochs.current().len > 0 {
             self.turn_epoch(now);
         }
@@ -571,7 +586,7 @@ impl ReplayGuard {
     /// The counts, and how full and how exact the guard is. O(key groups).
     pub fn snapshot(&mut self) -> Snapshot {
         self.drain();
-        self.budget.at(self.clock.now());
+        self.budget.at(self.now());
         Snapshot {
             counts: self.counts,
             lost_this_recovery: self.budget.recovery(),
