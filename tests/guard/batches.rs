@@ -143,7 +143,7 @@ fn delivery() -> impl Strategy<Value = Delivery> {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let tuples = proptest::collection::vec((0u64..60, delivery()), 0..40);
+    let tuples = proptest::collection::vec((0u64..60, delivery()), 1..40);
     let step = (
         tuples,
         any::<u64>(),

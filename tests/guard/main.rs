@@ -1,5 +1,5 @@
 //! The promises of `ReplayGuard`: what it remembers, what it may lose, what upstream may be told.
-#![expect(clippy::unwrap_used, reason = "a premise that fails is a test that fails")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a premise that fails is a test that fails")]
 #![expect(unreachable_pub, reason = "the modules of one test crate share their helpers")]
 
 #[path = "../support/statistics.rs"]
@@ -10,6 +10,7 @@ mod batches;
 mod builder;
 mod growth;
 mod lost;
+mod model;
 mod policies;
 mod rates;
 mod subject;

@@ -241,6 +241,9 @@ fn a_hot_key_group_fills_up_alone() {
             OnFull::Divert => assert_eq!(snapshot.counts.diverted, 2 * capacity),
             _ => assert_eq!(remembered, 3 * capacity),
         }
+        // Whoever waits for room does not end epochs that others fill.
+        let filled = snapshot.counts.rotated + snapshot.epochs;
+        assert!(filled <= 1 + remembered / 1_000, "{filled} epochs of {remembered} tuples");
         // Others go on where the policy lets them.
         let other = guard.admit("cold", &u64::MAX, at(3 * capacity)).map(parts);
         assert!(

@@ -426,18 +426,14 @@ impl ReplayGuard {
         {
             return Err(Backpressure::Checkpoint { uncheckpointed: log.len() }.into());
         }
-        let full =
-            self.epochs.current().len >= self.dimensions.epoch_len || self.windows.is_full(group);
-        if !full || self.turn_epoch(now) && !self.windows.is_full(group) {
+        let over = self.epochs.current().len >= self.dimensions.epoch_len;
+        if (!over || self.turn_epoch(now)) && !self.windows.is_full(group) {
             return Ok(true);
         }
         match self.options.on_full {
-            // A group that has far more than its share: older epochs go until it has room. (Each
-            // epoch that begins retires one, so this ends.)
+            // A group that has far more than its share: older epochs go until it has room.
             OnFull::Rotate => {
-                while self.windows.is_full(group) && self.epochs.ended().next().is_some() {
-                    self.turn_epoch(now);
-                }
+                while self.windows.is_full(group) && self.retire_oldest(now) {}
                 Ok(true)
             }
             OnFull::Divert => Ok(false),

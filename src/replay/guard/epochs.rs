@@ -112,11 +112,6 @@ impl EpochList {
         &mut self.current
     }
 
-    /// Epochs that have ended, oldest first.
-    pub(super) fn ended(&self) -> impl DoubleEndedIterator<Item = &Epoch> {
-        self.ended.iter()
-    }
-
     /// Live epochs, the current one included.
     pub(super) fn len(&self) -> u64 {
         self.ended.len() as u64 + 1

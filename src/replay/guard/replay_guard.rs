@@ -286,8 +286,10 @@ impl ReplayGuard {
         let mut taken = 0;
         for (route, id) in outputs {
             let id = self.identify(&route, &id)?;
-            if self.caught_up.insert(id) {
+            if !self.caught_up.contains(&id) {
+                // It may retire an epoch, and what was caught up in it.
                 self.record(&[Recorded::from(id)], Self::epoch_room);
+                self.caught_up.insert(id);
                 self.caught_up_epoch = self.epochs.current().number;
                 taken += 1;
                 self.counts.caught_up += 1;
@@ -516,13 +518,26 @@ impl ReplayGuard {
     /// Ends the current epoch and begins the next, in the place of the oldest if as many as can be are
     /// live.
     fn rotate_epoch(&mut self, now: Duration) {
-        if !self.may_begin_epoch()
-            && let Some(oldest) = self.epochs.retire_if(|_| true)
-        {
+        if !self.may_begin_epoch() {
+            self.retire_oldest(now);
+        }
+        self.advance(now);
+    }
+
+    /// Retires the oldest epoch to make room, the current one if there is no other; `false` if that is
+    /// empty.
+    pub(super) fn retire_oldest(&mut self, now: Duration) -> bool {
+        if self.epochs.len() == 1 {
+            if self.epochs.current().len == 0 {
+                return false;
+            }
+            self.advance(now);
+        }
+        if let Some(oldest) = self.epochs.retire_if(|_| true) {
             self.counts.rotated += 1;
             self.forget(&oldest, false);
         }
-        self.advance(now);
+        true
     }
 
     /// Tuples that the current epoch still takes, at the cost of the oldest if need be.

@@ -154,7 +154,7 @@ impl Windows {
     }
 
     /// Records an id in the current epoch.
-    pub(super) fn record(&mut self, id: Recorded) {
+    fn record(&mut self, id: Recorded) {
         let inserted = self
             .filter_mut(id.group)
             .map(|filter| filter.insert_hash(in_filter(id.digest)).map_err(|Full { .. }| id));
@@ -170,6 +170,12 @@ impl Windows {
 
     /// Records many, in order.
     pub(super) fn record_all(&mut self, ids: &[Recorded]) {
+        if !self.spilled.is_empty() {
+            // There may be room for them now, and each is kept in one place.
+            for id in ids {
+                self.spilled.remove(id);
+            }
+        }
         // With several filters a batch of one of them is too short to be worth gathering.
         if self.filters.len() > 1 {
             const AHEAD: usize = 8;
