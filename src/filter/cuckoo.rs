@@ -25,7 +25,7 @@
 
 use super::buckets::{
     Home, Sizes, Table, TableMut, by_width, contains, contains_all, free_slot, insert, insert_all,
-    other_bucket,
+    other_bucket, prefetch,
 };
 use super::builder::{Buildable, Builder, Plan, Shape, Target, sealed};
 use super::{InvalidParts, Settings};
@@ -285,6 +285,10 @@ impl<S: AsRef<[u64]>> Membership for CuckooFilter<S> {
         check_lengths(hashes.len(), present.len())?;
         by_width!(self.slots.bits(), [8 16 32], contains_all(self, hashes, present));
         Ok(())
+    }
+
+    fn prefetch_hash(&self, hash: KeyHash) {
+        by_width!(self.slots.bits(), [8 16 32], prefetch(self, hash));
     }
 
     fn false_positive_rate(&self) -> f64 {

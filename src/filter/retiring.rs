@@ -35,7 +35,7 @@ mod admit;
 mod epochs;
 mod plan;
 
-use super::buckets::{Home, Table, by_width, contains, contains_all, other_bucket};
+use super::buckets::{Home, Table, by_width, contains, contains_all, other_bucket, prefetch};
 use super::builder::Builder;
 use super::{InvalidParts, Settings};
 use crate::hash::{HashError, KeyHash, SecretKey, Seed};
@@ -321,6 +321,10 @@ impl<S: AsRef<[u64]>> Membership for RetiringCuckooFilter<S> {
         check_lengths(hashes.len(), present.len())?;
         by_width!(self.slots.bits(), [16 32 64], contains_all(self, hashes, present));
         Ok(())
+    }
+
+    fn prefetch_hash(&self, hash: KeyHash) {
+        by_width!(self.slots.bits(), [16 32 64], prefetch(self, hash));
     }
 
     fn false_positive_rate(&self) -> f64 {

@@ -76,6 +76,12 @@ pub(super) fn contains<const B: u32, T: Table>(table: &T, hash: KeyHash) -> bool
     table.finds::<B>(&table.home(hash))
 }
 
+/// `prefetch_hash`.
+#[inline]
+pub(super) fn prefetch<const B: u32, T: Table>(table: &T, hash: KeyHash) {
+    batch::prefetch::<B, T>(table, &table.home(hash));
+}
+
 /// `insert_hash`.
 #[inline]
 pub(super) fn insert<const B: u32, T: TableMut>(
