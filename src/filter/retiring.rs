@@ -35,7 +35,7 @@ mod admit;
 mod epochs;
 mod plan;
 
-use super::buckets::{Home, Table, by_width, contains, contains_all, other_bucket, prefetch_home};
+use super::buckets::{Home, Table, by_width, contains, contains_all, other_bucket, prefetch};
 use super::builder::Builder;
 use super::{InvalidParts, Settings};
 use crate::hash::{HashError, KeyHash, SecretKey, Seed};
@@ -323,9 +323,8 @@ impl<S: AsRef<[u64]>> Membership for RetiringCuckooFilter<S> {
         Ok(())
     }
 
-    #[inline]
     fn prefetch_hash(&self, hash: KeyHash) {
-        by_width!(self.slots.bits(), [16 32 64], prefetch_home(self, hash));
+        by_width!(self.slots.bits(), [16 32 64], prefetch(self, hash));
     }
 
     fn false_positive_rate(&self) -> f64 {

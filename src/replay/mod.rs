@@ -58,9 +58,9 @@ pub use filter::{Counts, ReplayFilter};
 pub use groups::{GroupRange, GroupsError, KeyGroups};
 pub use guard::{
     Accounts, Action, AdmitError, Backpressure, Batch, ChannelReport, Checkpoint, Clock, Confirm,
-    ConfirmError, Delivery, Fate, GuardError, GuardPlan, Judged, OnFull, OnMissingId, OnProbable,
-    OnStale, Opened, Placement, ReplayGuard, ReplayGuardBuilder, Snapshot, StateFault, StateReport,
-    SystemClock, Ticket, Tuple, Unconfirmed, Verdict,
+    ConfirmError, Delivery, EpochReport, Fate, GuardError, GuardPlan, Judged, OnFull, OnMissingId,
+    OnProbable, OnStale, Opened, Placement, ReplayGuard, ReplayGuardBuilder, Snapshot, StateFault,
+    StateReport, SystemClock, Ticket, Tuple, Unconfirmed, Verdict,
 };
 pub use iter::{DropReplays, DropReplaysExt, Refused};
 pub use positions::{ChannelKind, Evidence, Position};

@@ -51,7 +51,7 @@ fn contains_ahead<const B: u32, T: Table>(
 }
 
 #[inline]
-fn prefetch<const B: u32, T: Table>(table: &T, home: &Home) {
+pub(super) fn prefetch<const B: u32, T: Table>(table: &T, home: &Home) {
     home.buckets.iter().for_each(|&bucket| table.prefetch::<B>(bucket));
 }
 

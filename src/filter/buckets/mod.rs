@@ -78,8 +78,8 @@ pub(super) fn contains<const B: u32, T: Table>(table: &T, hash: KeyHash) -> bool
 
 /// `prefetch_hash`.
 #[inline]
-pub(super) fn prefetch_home<const B: u32, T: Table>(table: &T, hash: KeyHash) {
-    table.home(hash).buckets.into_iter().for_each(|bucket| table.prefetch::<B>(bucket));
+pub(super) fn prefetch<const B: u32, T: Table>(table: &T, hash: KeyHash) {
+    batch::prefetch::<B, T>(table, &table.home(hash));
 }
 
 /// `insert_hash`.
