@@ -71,7 +71,7 @@ pub use store::{Mapped, Words};
 /// The traits and types that most programs need.
 pub mod prelude {
     pub use crate::codec::Persist;
-    pub use crate::replay::DropReplaysExt;
+    pub use crate::replay::{DropReplaysExt, UniqueWithinExt};
     pub use crate::{
         AnyFilter, BinaryFuseFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter,
         CuckooFilter, GrowingFilter, Insert, InsertExt, Key, KeyHash, Membership, MembershipExt,

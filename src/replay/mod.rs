@@ -11,7 +11,7 @@
 //!   in half of the memory and two cache lines a lookup; [`Window`] is what the two share.
 //! - [`ReplayFilter`] counts what passed and what was dropped, and estimates how many of the
 //!   dropped were new: the price of a filter's false positives, always at hand.
-//! - [`drop_replays`](DropReplaysExt::drop_replays) is both as an iterator adaptor.
+//! - [`unique_within`](UniqueWithinExt::unique_within) is both as an iterator adaptor.
 //!
 //! # What it costs
 //!
@@ -37,22 +37,27 @@
 //! let mut filter = ReplayFilter::new(GenerationWindow::new(&window)?);
 //!
 //! let log = [1u64, 2, 3, 2, 3, 4];
-//! let passed: Result<Vec<u64>, _> = log.into_iter().drop_replays(&mut filter, |id| *id).collect();
+//! let passed: Result<Vec<u64>, _> = log.into_iter().unique_within(&mut filter, |id| *id).collect();
 //! assert_eq!(passed?, [1, 2, 3, 4]);
 //! assert_eq!((filter.counts().passed, filter.counts().dropped), (4, 2));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod adaptors;
 mod checkpoint;
 mod contract;
 mod filter;
 mod groups;
 mod guard;
-mod iter;
 mod positions;
 pub mod state;
 mod window;
 
+pub use adaptors::{
+    Admitted, DropReplays, DropReplaysExt, NotAdmitted, Refused, UniqueWithin, UniqueWithinExt,
+};
+#[cfg(feature = "stream")]
+pub use adaptors::{DropReplaysStream, DropReplaysStreamExt};
 pub use contract::Window;
 pub use filter::{Counts, ReplayFilter};
 pub use groups::{GroupRange, GroupsError, KeyGroups};
@@ -62,6 +67,5 @@ pub use guard::{
     OnProbable, OnStale, Opened, Placement, ReplayGuard, ReplayGuardBuilder, Snapshot, StateFault,
     StateReport, SystemClock, Ticket, Tuple, Unconfirmed, Verdict,
 };
-pub use iter::{DropReplays, DropReplaysExt, Refused};
 pub use positions::{ChannelKind, Evidence, Position};
 pub use window::GenerationWindow;

@@ -5,7 +5,8 @@
 //! or after the guard has moved on, without a lock held for longer than a push.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 
 use crate::hash::KeyHash;
 use crate::replay::Position;
@@ -62,20 +63,44 @@ pub(super) enum Returned {
 #[derive(Debug, Default)]
 pub(super) struct Returns {
     any: AtomicBool,
-    queue: Mutex<Vec<Returned>>,
+    queue: Mutex<Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    returned: Vec<Returned>,
+    /// A task that waits for tickets.
+    waker: Option<Waker>,
 }
 
 impl Returns {
     fn push(&self, returned: Returned) {
-        // A push cannot leave the queue half-changed, so a poisoned one is as good as any.
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).push(returned);
+        let mut queue = self.lock();
+        queue.returned.push(returned);
         self.any.store(true, Ordering::Release);
+        let waker = queue.waker.take();
+        drop(queue);
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        // A push cannot leave the queue half-changed, so a poisoned one is as good as any.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes the task at the next push.
+    #[cfg(feature = "stream")]
+    pub(super) fn wake_on_return(&self, waker: &Waker) {
+        let slot = &mut self.lock().waker;
+        if !slot.as_ref().is_some_and(|old| old.will_wake(waker)) {
+            *slot = Some(waker.clone());
+        }
     }
 
     /// Takes everything that has come back, oldest first, into `taken`, which is empty.
     pub(super) fn take(&self, taken: &mut Vec<Returned>) {
         if self.any.swap(false, Ordering::Acquire) {
-            std::mem::swap(&mut *self.queue.lock().unwrap_or_else(PoisonError::into_inner), taken);
+            std::mem::swap(&mut self.lock().returned, taken);
         }
     }
 }
