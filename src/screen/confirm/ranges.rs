@@ -378,6 +378,10 @@ fn digits(range: u32, upper_case: bool) -> [u8; PREFIX_DIGITS] {
 
 /// Reads a range file.
 fn read(path: &Path) -> Result<Vec<u8>, ConfirmFault> {
+    // Before it is opened: to open a pipe waits for who writes to it.
+    if !path.metadata()?.is_file() {
+        return Err(ConfirmFault::NotAFile);
+    }
     let file = File::open(path)?;
     let len = file.metadata()?.len();
     decompressed(read_all(file, len)?)

@@ -562,3 +562,23 @@ proptest! {
         }
     }
 }
+
+/// Whoever opens a pipe that nobody writes to waits for ever: this test would not end.
+#[cfg(unix)]
+#[test]
+fn pipes_are_refused_and_not_waited_for() {
+    let folder = Folder::new();
+    let pipe = |name: &str| {
+        let path = folder.0.path().join(name);
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        path
+    };
+    let error = ConfirmList::open(pipe("list"), Sha1).unwrap_err();
+    assert_eq!(error.fault, ConfirmFault::NotAFile);
+    ranges(&folder, str::to_owned, served(Sha1));
+    pipe("12345");
+    let list = ConfirmList::open(folder.0.path(), Sha1).unwrap();
+    let hash = Sha1.key_from_hex(format!("12345{}", "E".repeat(35)).as_bytes()).unwrap();
+    let fault = list.find(hash).unwrap_err().fault;
+    assert_eq!(fault, ConfirmFault::Range(Box::new(ConfirmFault::NotAFile)));
+}

@@ -70,6 +70,11 @@ pub enum FolderError {
         /// How many folders deep ranges may lie.
         limit: usize,
     },
+    /// What is named like a range is a pipe, a socket or a device: to read it could wait for ever.
+    NotAFile {
+        /// Which.
+        path: PathBuf,
+    },
     /// A file holds six bytes of each hash, which is too little to tell passwords apart as the rest
     /// of this library does.
     Truncated {
@@ -158,7 +163,11 @@ impl RangeFolder {
             if kind.is_dir() {
                 folders.push(entry.path());
             } else {
+                let ranges = self.files.len();
                 self.take(index, folder.file_name(), &name, || entry.path())?;
+                if self.files.len() > ranges && !kind.is_file() {
+                    return Err(FolderError::NotAFile { path: entry.path() });
+                }
             }
         }
         if depth == MAX_DEPTH && !folders.is_empty() {
@@ -257,6 +266,12 @@ impl fmt::Display for FolderError {
                  the folder of one download, without links that lead back",
                 path.display()
             ),
+            Self::NotAFile { path } => write!(
+                f,
+                "{}: expected the file of a range, found a pipe, a socket or a device: remove it, or \
+                 put the file in its place",
+                path.display()
+            ),
             Self::Truncated { path } => write!(
                 f,
                 "{}: expected the text of a range, found a file of shortened hashes (6 bytes of \
@@ -352,5 +367,22 @@ mod tests {
         std::os::unix::fs::symlink("nowhere", folder.path().join("07F08")).unwrap();
         let error = RangeFolder::open(folder.path()).unwrap_err();
         assert!(error.to_string().contains("07F08: cannot be read"), "{error}");
+    }
+
+    /// A socket can be made without a tool, and is no regular file as a pipe is none.
+    #[cfg(unix)]
+    #[test]
+    fn what_is_named_like_a_range_and_is_no_file_is_refused() {
+        use std::os::unix::fs::symlink;
+        use std::os::unix::net::UnixListener;
+        let folder = folder_of(&["07F07", "elsewhere/list"]);
+        let _socket = UnixListener::bind(folder.path().join("socket")).unwrap();
+        symlink("elsewhere/list", folder.path().join("07F08")).unwrap();
+        let ranges = RangeFolder::open(folder.path()).unwrap();
+        assert_eq!((ranges.len(), ranges.passed_over()), (2, 2), "other names are passed over");
+        symlink("socket", folder.path().join("07F09.txt")).unwrap();
+        let error = RangeFolder::open(folder.path()).unwrap_err();
+        assert!(matches!(error, FolderError::NotAFile { .. }), "{error}");
+        assert!(error.to_string().contains("07F09.txt: expected the file"), "{error}");
     }
 }
