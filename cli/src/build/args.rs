@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use hapax::codec::Existing;
 
+use super::request::MAX_RATE;
 use super::{BuildRequest, FilterKind, Size};
 use crate::exit;
 use crate::lists::{DigestChoice, FormatChoice, Input, Reading, ZeroCountChoice};
@@ -30,7 +31,7 @@ pub(crate) struct BuildArgs {
     /// The file to write
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Replace the output if it exists
+    /// Replace the output if it exists, and build even if the false positive rate is above 1 %
     #[arg(short, long)]
     force: bool,
     /// What a row is
@@ -42,11 +43,12 @@ pub(crate) struct BuildArgs {
     /// The kind of filter
     #[arg(long, value_enum, value_name = "KIND", default_value_t)]
     kind: FilterKind,
-    /// The chance that a good password is refused, such as 1e-5, 0.01%, 1/65536 or 2^-16 [default:
-    /// 2^-16]
+    /// The chance that a good password is refused, such as 1e-5, 0.01%, 1/65536 or 2^-16; above 1 %
+    /// only with --force [default: 2^-16]
     #[arg(long, value_name = "RATE", value_parser = rate::parse, conflicts_with = "bytes")]
     false_positive_rate: Option<f64>,
-    /// The most bytes that the filter may take, such as 64M, in place of a rate
+    /// The most bytes that the filter may take, such as 64M, in place of a rate; refused if the rate
+    /// that follows is above 1 %, unless with --force
     #[arg(long, value_name = "SIZE", value_parser = bytes::parse)]
     bytes: Option<u64>,
     /// Leave out rows counted less often than this
@@ -116,6 +118,7 @@ impl BuildArgs {
                 (None, Some(bytes)) => Size::Bytes(bytes),
                 (None, None) => Size::default(),
             },
+            max_rate: if self.force { 1.0 } else { MAX_RATE },
             memory: self.memory,
             tmp: self.tmp.clone().unwrap_or_else(std::env::temp_dir),
             threads: self.threads.map(|threads| threads.get().into()),
@@ -135,6 +138,7 @@ mod tests {
     use hapax::screen::list::ZeroCount;
 
     use super::*;
+    use crate::trouble::Trouble;
 
     #[derive(Debug, Parser)]
     struct Line {
@@ -179,6 +183,31 @@ mod tests {
         assert_eq!([request.name, request.source, request.date], ["n", "s", "d"]);
         let args = parse("a -o out --false-positive-rate 1/100").unwrap();
         assert_eq!(args.request().size, Size::Rate(0.01));
+    }
+
+    #[test]
+    fn a_rate_above_one_in_a_hundred_must_be_forced() {
+        let allowed = |line: &str, rate| parse(line).unwrap().request().allow(rate);
+        for given in ["1/100", "1%", "0.01", "10^-2", "2^-16"] {
+            let request =
+                parse(&format!("a -o out --false-positive-rate {given}")).unwrap().request();
+            let Size::Rate(rate) = request.size else { panic!("{:?}", request.size) };
+            assert!(request.allow(rate).is_ok(), "{given}");
+        }
+        let refused = |line: &str, rate| match allowed(line, rate) {
+            Err(Trouble::Message(message)) => message,
+            other => panic!("{line}: {other:?}"),
+        };
+        let message = refused("a -o out --false-positive-rate 3%", 0.03);
+        assert!(message.starts_with("a false positive rate of 3.000 % is above"), "{message}");
+        for part in ["limit of 1 %", "every 100th good password", "a lower", "--force"] {
+            assert!(message.contains(part), "{message}");
+        }
+        let message = refused("a -o out --kind bloom --bytes 1K", 0.010_01);
+        assert!(message.contains("rate of 1.001 % follows from --bytes 1024, and is"), "{message}");
+        assert!(message.contains("more bytes") && message.contains("--top"), "{message}");
+        assert!(allowed("a -o out --force --false-positive-rate 0.5", 0.5).is_ok());
+        assert!(allowed("a -o out -f --kind bloom --bytes 1K", 0.9).is_ok());
     }
 
     #[test]

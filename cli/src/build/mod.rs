@@ -58,6 +58,9 @@ pub(crate) fn run(
     progress: &dyn Fn(u64),
 ) -> Result<Card, Trouble> {
     let start = Instant::now();
+    if let Size::Rate(rate) = request.size {
+        request.allow(rate)?;
+    }
     check_output(request, &lists)?;
     if request.kind == FilterKind::Fuse {
         return stream::run(request, lists, progress);
@@ -293,6 +296,7 @@ where
         Size::Bytes(bytes) => builder.byte_len(bytes),
     };
     let plan = builder.plan().map_err(Trouble::new)?;
+    request.allow(plan.false_positive_rate)?;
     require_memory(plan.byte_len(), "for the filter")?;
     let mut salt = 0;
     loop {

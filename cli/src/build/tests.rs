@@ -37,6 +37,7 @@ impl Bench {
             require_complete: false,
             kind: FilterKind::default(),
             size: Size::default(),
+            max_rate: 0.01,
             memory: 256 << 20,
             tmp: std::env::temp_dir(),
             threads: None,
