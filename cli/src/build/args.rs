@@ -24,6 +24,7 @@ use crate::{bytes, rate};
 /// with; a row that is none of this stops the build and is named by its number and place.
 #[derive(Args, Debug)]
 #[command(after_help = exit::section(exit::DOING))]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct BuildArgs {
     /// Lists to build from: files, folders of range files, `-` for standard input
     #[arg(value_name = "LIST", required = true)]
@@ -34,6 +35,12 @@ pub(crate) struct BuildArgs {
     /// Replace the output if it exists, and build even if the false positive rate is above 1 %
     #[arg(short, long)]
     force: bool,
+    /// Tell what would be built, and build nothing: the size, the rate, and what the build takes
+    #[arg(long)]
+    dry_run: bool,
+    /// How many rows there are, for a dry run of what is compressed or comes from a pipe
+    #[arg(long, value_name = "N", requires = "dry_run")]
+    rows: Option<u64>,
     /// What a row is
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     format: FormatChoice,
@@ -95,6 +102,16 @@ impl BuildArgs {
     /// The lists, as they were named.
     pub(crate) fn inputs(&self) -> Vec<Input> {
         self.lists.iter().cloned().map(Input::from).collect()
+    }
+
+    /// Whether the build is only to be foretold.
+    pub(crate) const fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
+    /// How many rows there are, where the user says.
+    pub(crate) const fn rows(&self) -> Option<u64> {
+        self.rows
     }
 
     /// What is asked for.
@@ -181,7 +198,10 @@ mod tests {
         assert_eq!((request.top, request.require_complete), (Some(9), true));
         assert_eq!(request.reading.zero_count, ZeroCount::Keep);
         assert_eq!([request.name, request.source, request.date], ["n", "s", "d"]);
+        let args = parse("a -o out --dry-run --rows 9").unwrap();
+        assert_eq!((args.is_dry_run(), args.rows()), (true, Some(9)));
         let args = parse("a -o out --false-positive-rate 1/100").unwrap();
+        assert!(!args.is_dry_run());
         assert_eq!(args.request().size, Size::Rate(0.01));
     }
 
@@ -220,6 +240,7 @@ mod tests {
             "a -o out --bytes 1MB",
             "a -o out --kind xor",
             "a -o out --threads 0",
+            "a -o out --rows 9",
             "a -o out --memory much",
         ] {
             assert!(parse(line).is_err(), "{line}");

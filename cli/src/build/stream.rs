@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use hapax::codec::{Artefact, FuseWriter, Order, Readers, SaveOptions, StreamError, StreamOptions};
 use hapax::screen::PasswordDigest;
-use hapax::{AnyFilter, BinaryFuseFilter, Mapped, Membership, Seed};
+use hapax::{AnyFilter, BinaryFuseFilter, FuseBuilder, Mapped, Membership, Seed};
 
 use super::{BuildRequest, Card, Size, provenance_of, read_keys, require_complete};
 use crate::lists::{self, Input, OpenList, ReadLists};
@@ -125,20 +125,28 @@ fn writer(
     digest: PasswordDigest,
     order: Order,
 ) -> Result<FuseWriter, Failure> {
-    let Size::Rate(rate) = request.size else {
-        return Err(Failure::Other(Trouble::new(
-            "the size of a fuse filter follows from its rate: give --false-positive-rate, or another \
-             --kind with --bytes",
-        )));
-    };
-    let builder =
-        BinaryFuseFilter::builder().false_positive_rate(rate).seed(Seed::uniform(digest.into()));
-    let builder = match request.threads.and_then(NonZero::new) {
-        Some(threads) => builder.threads(threads),
-        None => builder,
-    };
+    let builder = builder(request)?.seed(Seed::uniform(digest.into()));
     let save = SaveOptions { existing: request.existing, readers: Readers::Umask };
     let options =
         StreamOptions { save, memory: request.memory, order, folder: request.tmp.clone() };
     Ok(FuseWriter::create(&request.output, &builder, &options)?)
+}
+
+/// The builder of the filter that is asked for.
+///
+/// # Errors
+///
+/// If a size in bytes was asked for.
+pub(super) fn builder(request: &BuildRequest) -> Result<FuseBuilder, Trouble> {
+    let Size::Rate(rate) = request.size else {
+        return Err(Trouble::new(
+            "the size of a fuse filter follows from its rate: give --false-positive-rate, or another \
+             --kind with --bytes",
+        ));
+    };
+    let builder = BinaryFuseFilter::builder().false_positive_rate(rate);
+    Ok(match request.threads.and_then(NonZero::new) {
+        Some(threads) => builder.threads(threads),
+        None => builder,
+    })
 }

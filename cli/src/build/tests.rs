@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use hapax::codec::Existing;
 use hapax::screen::{PasswordDigest, Screen, Verdict};
 use tempfile::TempDir;
 

@@ -23,7 +23,7 @@ use super::{Entry, Order};
 use crate::trouble::{Trouble, shown};
 
 /// Bytes of a row in a run.
-const RECORD: usize = 28;
+pub(crate) const RECORD: usize = 28;
 
 /// Runs that are merged at once: each is an open file and a buffer.
 const MAX_RUNS: usize = 128;

@@ -9,6 +9,7 @@ mod common;
 mod confirm;
 mod convert;
 mod dedup;
+mod dry_run;
 mod formats;
 mod lists;
 mod peers_faults;
