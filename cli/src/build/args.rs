@@ -10,7 +10,7 @@ use super::request::MAX_RATE;
 use super::{BuildRequest, FilterKind, Size};
 use crate::exit;
 use crate::lists::{DigestChoice, FormatChoice, Input, Reading, ZeroCountChoice};
-use crate::{bytes, rate};
+use crate::{bytes, rate, threads};
 
 /// Make a filter from lists
 ///
@@ -82,7 +82,7 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_name = "FOLDER")]
     tmp: Option<PathBuf>,
     /// Threads that build [default: the number of processors]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = threads::parse)]
     threads: Option<NonZero<u16>>,
     /// The rows of a pipe may come in any order, even if the first half million are sorted
     #[arg(long)]

@@ -8,9 +8,8 @@ use hapax::{
     BlockedBloomFilter, BloomFilter, BuildError, CountingBloomFilter, CuckooFilter, KeyHash, Plan,
 };
 
-use super::output::{self, folder_of};
-use super::{BuildRequest, FilterKind, Size, grouped, nothing_left, sized, stream};
-use crate::lists::{self, Ahead, OpenList};
+use super::{BuildRequest, FilterKind, Size, grouped, nothing_left, output, sized, stream};
+use crate::lists::{self, Ahead, Input, OpenList};
 use crate::rows::{Entry, RECORD};
 use crate::trouble::{Trouble, shown};
 
@@ -85,8 +84,20 @@ pub(crate) fn forecast(
         plan,
         memory: sorting.saturating_add(building),
         temporary: (temporary > 0).then(|| (temporary, request.tmp.clone(), if_unsorted)),
-        free: free(folder_of(&request.output)),
+        free: output::free(&request.output),
     })
+}
+
+/// How many rows there are and bytes in the filter of them, as far as that can be told of lists that
+/// were opened before.
+pub(super) fn needed(request: &BuildRequest, inputs: &[Input]) -> Option<(u64, u64)> {
+    if !inputs.iter().all(Input::can_be_read_again) {
+        return None;
+    }
+    let lists = lists::open_all(inputs).ok()?;
+    let rows = lists::look_ahead(&lists, request.reading, None).ok()?.rows;
+    let keys = rows.min(request.top.unwrap_or(rows));
+    Some((rounded(rows), rounded(plan(request, keys).ok()?.byte_len())))
 }
 
 /// The shape of a filter of so many keys.
@@ -104,12 +115,6 @@ fn plan(request: &BuildRequest, keys: u64) -> Result<Plan, Trouble> {
         FilterKind::Cuckoo => sized(CuckooFilter::builder(), size, keys).plan(),
     };
     plan.map_err(|error: BuildError| Trouble::new(error))
-}
-
-/// Bytes that a disk has left, for who does not administrate it; `None` if the system does not say.
-fn free(folder: &std::path::Path) -> Option<u64> {
-    let disk = rustix::fs::statvfs(folder).ok()?;
-    disk.f_bavail.checked_mul(disk.f_frsize)
 }
 
 impl fmt::Display for Forecast {

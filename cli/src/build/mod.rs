@@ -102,9 +102,9 @@ pub(crate) fn run(
     // Whoever holds a filter of passwords can test guesses against it. Lists of hashes are public.
     let readers = if read.any_plain { Readers::Owner } else { Readers::Umask };
     let artefact = Artefact { filter, provenance };
-    artefact
-        .save(&request.output, SaveOptions { existing: request.existing, readers })
-        .map_err(|error| Trouble::file(&error))?;
+    artefact.save(&request.output, SaveOptions { existing: request.existing, readers }).map_err(
+        |error| output::failed(request, &error, || Some(artefact.filter.stats().byte_len())),
+    )?;
     let Artefact { filter, provenance } = artefact;
     Ok(Card::new(request, read, provenance, filter.stats(), promised_rate, start.elapsed()))
 }

@@ -11,6 +11,7 @@ use super::csv::Columns;
 use super::forms::Also;
 use super::lines::Shape;
 use crate::exit;
+use crate::threads;
 use crate::trouble::Trouble;
 
 /// Tell which passwords are listed
@@ -114,7 +115,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, help_heading = "Output")]
     pub(super) stats: bool,
     /// Threads that answer; by default one for each core
-    #[arg(long, value_name = "N", help_heading = "Output")]
+    #[arg(long, value_name = "N", value_parser = threads::parse, help_heading = "Output")]
     pub(super) threads: Option<NonZero<u16>>,
 }
 

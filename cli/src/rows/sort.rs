@@ -107,8 +107,8 @@ impl Sorter {
 
     fn failed(&self, error: &io::Error) -> Trouble {
         Trouble::new(format_args!(
-            "{}: rows cannot be kept in a temporary file: {error}: name another folder with --tmp, \
-             or more memory with --memory",
+            "{}: rows cannot be kept in a temporary file: {error}: they take {RECORD} bytes each: \
+             name another folder with --tmp, or more memory with --memory",
             shown(&self.folder)
         ))
     }

@@ -12,6 +12,7 @@ mod dedup;
 mod dry_run;
 mod formats;
 mod lists;
+mod no_room;
 mod peers_faults;
 mod process;
 #[cfg(target_os = "linux")]
