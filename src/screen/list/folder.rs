@@ -5,18 +5,15 @@
 //!  └─ the official one ┘  by batches   hibp-downloader     lcn2             go-hibp-sync
 //! ```
 //!
-//! Nothing but the names is looked at: the last five hexadecimal digits of a path, in a name of five
-//! or of three (then the folder has two), are its prefix. What is not named so (an index, metadata,
-//! a note) is passed over and counted.
+//! Nothing but the names is looked at. What is not named like a range (an index, metadata, a note) is
+//! passed over and counted.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
 
+use super::super::naming;
 use super::prefix::RangePrefix;
-
-/// Endings that a range file may have; how it is compressed is told by its content.
-const ENDINGS: [&[u8]; 5] = [b".txt", b".gz", b".bz2", b".zst", b".zstd"];
 
 /// Folders in folders beyond which nobody keeps ranges: a loop of links ends here.
 const MAX_DEPTH: usize = 8;
@@ -188,13 +185,12 @@ impl RangeFolder {
         name: &OsStr,
         path: impl FnOnce() -> PathBuf,
     ) -> Result<(), FolderError> {
-        let name = name.as_encoded_bytes();
-        let folder_name = folder_name.unwrap_or_default().as_encoded_bytes();
-        if name.strip_suffix(b".bin").is_some_and(|stem| prefix_of(folder_name, stem).is_some()) {
+        if naming::is_truncated(folder_name, name) {
             return Err(FolderError::Truncated { path: path() });
         }
-        match prefix_of(folder_name, stem_of(name)) {
+        match naming::prefix_of(folder_name, name) {
             Some(prefix) => {
+                let name = name.as_encoded_bytes();
                 let (start, name_len) = (self.names.len() as u32, name.len() as u32);
                 self.names.extend_from_slice(name);
                 self.files.push(RangeFile { prefix, folder, name: start, name_len });
@@ -202,33 +198,6 @@ impl RangeFolder {
             None => self.passed_over += 1,
         }
         Ok(())
-    }
-}
-
-/// A name without its endings, of which there may be two.
-fn stem_of(name: &[u8]) -> &[u8] {
-    let strip = |name| ENDINGS.iter().find_map(|ending| <[u8]>::strip_suffix(name, *ending));
-    let once = strip(name).unwrap_or(name);
-    strip(once).unwrap_or(once)
-}
-
-impl RangePrefix {
-    /// The prefix that the file of a range is named after, such as `07F07.txt`, or `F07` in a folder
-    /// `07`. `None` for other names.
-    #[must_use]
-    pub fn of_file(path: &Path) -> Option<Self> {
-        let name = path.file_name()?.as_encoded_bytes();
-        let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
-        prefix_of(folder.as_encoded_bytes(), stem_of(name))
-    }
-}
-
-/// The prefix in a name of five digits, or of three in a folder of two.
-fn prefix_of(folder: &[u8], stem: &[u8]) -> Option<RangePrefix> {
-    match (folder, stem) {
-        (_, [_, _, _, _, _]) => RangePrefix::parse(stem),
-        ([a, b], [c, d, e]) => RangePrefix::parse(&[*a, *b, *c, *d, *e]),
-        _ => None,
     }
 }
 
