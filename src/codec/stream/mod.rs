@@ -67,6 +67,24 @@ pub struct StreamOptions {
     pub folder: PathBuf,
 }
 
+impl StreamOptions {
+    /// Checks what can be checked before a file is made.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Option`] if the memory is too little.
+    pub const fn check(&self) -> Result<(), BuildError> {
+        if self.memory >= MIN_MEMORY {
+            return Ok(());
+        }
+        Err(BuildError::Option {
+            name: "memory",
+            expected: "33554432 bytes or more",
+            found: self.memory,
+        })
+    }
+}
+
 impl Default for StreamOptions {
     fn default() -> Self {
         Self {
@@ -159,13 +177,7 @@ impl FuseWriter {
     ) -> Result<Self, StreamError> {
         let StreamOptions { save, memory, order, folder } = options;
         let fingerprint_bits = builder.planned_bits()?;
-        if *memory < MIN_MEMORY {
-            return Err(StreamError::Build(BuildError::Option {
-                name: "memory",
-                expected: "33554432 bytes or more",
-                found: *memory,
-            }));
-        }
+        options.check()?;
         let room = (memory - OTHER_MEMORY - FILLING_BYTES) / BUILDING_BYTES;
         let threads = builder.planned_threads().min(room as usize).max(1);
         let left = memory - OTHER_MEMORY - FILLING_BYTES;
