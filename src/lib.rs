@@ -91,6 +91,8 @@ mod documents {
     struct Design;
     #[doc = include_str!("../CONTRIBUTING.md")]
     struct Contributing;
+    #[doc = include_str!("../docs/recover-without-duplicates.md")]
+    struct RecoverWithoutDuplicates;
     #[cfg(feature = "screen")]
     #[doc = include_str!("../docs/screen-passwords.md")]
     struct ScreenPasswords;
