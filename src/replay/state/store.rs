@@ -285,7 +285,10 @@ impl<S: Storage> StateStore<S> {
         let id = SegmentId { writer: self.writer, counter: self.counter };
         // Also if it fails: the object may be there all the same.
         self.counter += 1;
-        self.storage.put_new(&id.to_string(), bytes)?;
+        let name = id.to_string();
+        if !put_or_find(&self.storage, &name, bytes)? {
+            return Err(StorageError::AlreadyExists { object: name }.into());
+        }
         let entry = SegmentEntry { id, len: bytes.len() as u64, checksum: *checksum };
         self.segments.insert(id, Known { entry, epoch, phase, count: *count });
         Ok(entry)
@@ -336,14 +339,17 @@ fn occupied(listing: &Listing) -> StateError {
     }
 }
 
-/// Publishes a manifest, or finds its number taken by another writer: `false`. A place that has lost its
-/// answer and tries again may find our own.
+/// Publishes a manifest, or finds its number taken by another writer: `false`.
 fn put(storage: &dyn Storage, manifest: &Manifest) -> Result<bool, StateError> {
-    let name = manifest.name();
-    let bytes = manifest.encode()?;
-    match storage.put_new(&name, &bytes) {
+    put_or_find(storage, &manifest.name(), &manifest.encode()?)
+}
+
+/// Writes an object, or finds the name taken by other bytes: `false`. A place that has lost its answer and
+/// tries again by itself finds its own.
+fn put_or_find(storage: &dyn Storage, name: &str, bytes: &[u8]) -> Result<bool, StateError> {
+    match storage.put_new(name, bytes) {
         Ok(()) => Ok(true),
-        Err(StorageError::AlreadyExists { .. }) => match storage.get(&name, bytes.len() as u64) {
+        Err(StorageError::AlreadyExists { .. }) => match storage.get(name, bytes.len() as u64) {
             Ok(there) => Ok(there == bytes),
             Err(StorageError::NotFound { .. } | StorageError::TooLong { .. }) => Ok(false),
             Err(error) => Err(error.into()),
