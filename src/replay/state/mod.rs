@@ -1,4 +1,5 @@
-//! The durable state of a replay guard: objects that never change, and a manifest that is published last.
+//! The durable state of a replay guard: objects that never change, and a manifest that is published
+//! last.
 //!
 //! ```text
 //!  manifest-…07   parameters, progress      epoch 3, sealed      epoch 4, active
@@ -9,17 +10,17 @@
 //!                                      └────────────┘       └────────┘ └────────┘
 //! ```
 //!
-//! A tuple is kept as a digest of 64 bits in the epoch of its first sighting, by key group. A checkpoint
-//! writes what is new since the one before and publishes a manifest; a sealed epoch is written once more, as a whole; an
-//! epoch that is retired is left out of the next manifest and then deleted. So a checkpoint costs what is
-//! new, whatever is remembered.
+//! A tuple is kept as a digest of 64 bits in the epoch of its first sighting, by key group. A
+//! checkpoint writes what is new since the one before and publishes a manifest; a sealed epoch is
+//! written once more, as a whole; an epoch that is retired is left out of the next manifest and
+//! then deleted. So a checkpoint costs what is new, whatever is remembered.
 //!
 //! - **A crash** between any two operations leaves the state before the checkpoint or the one after.
-//! - **Damage** to any byte is found when the state is opened; the state before is taken and said to be.
-//!   What is left of a state is never taken for an empty one.
+//! - **Damage** to any byte is found when the state is opened; the state before is taken and said
+//!   to be. What is left of a state is never taken for an empty one.
 //! - **Two writers**: opening takes over, and the writer before is refused from then on.
-//! - **Where**: a [`Storage`] is a folder ([`LocalDirectory`]), an object store (`ObjectStorage`, feature
-//!   `object-store`), memory for tests ([`MemoryStorage`]), or yours.
+//! - **Where**: a [`Storage`] is a folder ([`LocalDirectory`]), an object store (`ObjectStorage`,
+//!   feature `object-store`), memory for tests ([`MemoryStorage`]), or yours.
 //!
 //! [`StateStore`] writes; [`read`], [`copy`] and [`reset`] need no writer. `FORMAT.md` has the bytes.
 

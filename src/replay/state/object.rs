@@ -12,12 +12,13 @@ use tokio::runtime::{Builder, Handle, Runtime};
 
 use super::storage::{Storage, StorageError, StoredObject, check_name};
 
-/// A folder of an object store: S3 and what speaks its protocol, Google Cloud Storage, Azure, and whatever else
-/// implements [`ObjectStore`]. Feature `object-store`.
+/// A folder of an object store: S3 and what speaks its protocol, Google Cloud Storage, Azure, and
+/// whatever else implements [`ObjectStore`]. Feature `object-store`.
 ///
-/// Which stores there are is up to the features of the crate `object_store`, version 0.14. The store must
-/// support conditional writes ([`PutMode::Create`]); without them nothing keeps two writers apart, and writing is
-/// an error. For files use [`LocalDirectory`](super::LocalDirectory), which syncs them.
+/// Which stores there are is up to the features of the crate `object_store`, version 0.14. The
+/// store must support conditional writes ([`PutMode::Create`]); without them nothing keeps two
+/// writers apart, and writing is an error. For files use [`LocalDirectory`](super::LocalDirectory),
+/// which syncs them.
 ///
 /// Each operation waits for the store, on a thread that does nothing else. Inside of asynchronous code
 /// call it where blocking is allowed. An object is held in memory while it is sent.
@@ -72,8 +73,8 @@ impl ObjectStorage {
         Ok(self.prefix.clone().join(name))
     }
 
-    /// Waits for the store on its own thread, so that it works wherever it is called: a runtime cannot be
-    /// entered from inside of another.
+    /// Waits for the store on its own thread, so that it works wherever it is called: a runtime
+    /// cannot be entered from inside of another.
     fn run<T, F>(&self, path: &Path, operation: F) -> Result<T, StorageError>
     where
         T: Send + 'static,

@@ -20,10 +20,11 @@ use super::storage::{Storage, StorageError};
 ///
 /// # One writer
 ///
-/// Opening takes the state over: it publishes what is there under the next number, which becomes the
-/// writer's *fencing number*. Each manifest has its number once, so a writer that was taken for dead
-/// finds its next number taken and gets [`StateError::Fenced`], from then on and for everything. A writer acknowledges
-/// to upstream only what [`publish`](Self::publish) has returned for.
+/// Opening takes the state over: it publishes what is there under the next number, which becomes
+/// the writer's *fencing number*. Each manifest has its number once, so a writer that was taken for
+/// dead finds its next number taken and gets [`StateError::Fenced`], from then on and for
+/// everything. A writer acknowledges to upstream only what [`publish`](Self::publish) has returned
+/// for.
 ///
 /// # Examples
 ///
@@ -96,8 +97,8 @@ impl<S: Storage> StateStore<S> {
         Ok(Self::new(storage, manifest, Segments::new()))
     }
 
-    /// Takes over the newest state of which every byte verifies. If that is not the newest one there is,
-    /// [`Restored`] says which were passed over and why.
+    /// Takes over the newest state of which every byte verifies. If that is not the newest one
+    /// there is, [`Restored`] says which were passed over and why.
     ///
     /// Reads the whole state once.
     ///
@@ -234,15 +235,15 @@ impl<S: Storage> StateStore<S> {
         Ok(EpochEntry { number, phase: Phase::Sealed, len, meta: meta.clone(), segments })
     }
 
-    /// Publishes a state, which then is the one that a restart finds, and returns its number. One write and two
-    /// listings.
+    /// Publishes a state, which then is the one that a restart finds, and returns its number. One
+    /// write and two listings.
     ///
     /// # Errors
     ///
     /// [`StateError::Invalid`] if the number of key groups changes, if a segment is neither in the
     /// state nor written since, or if lengths do not add up; [`StateError::Fenced`];
-    /// [`StateError::Vanished`]. After [`StateError::Storage`] the state may have been published all the
-    /// same: publish again, this one or a later one.
+    /// [`StateError::Vanished`]. After [`StateError::Storage`] the state may have been published
+    /// all the same: publish again, this one or a later one.
     pub fn publish(&mut self, contents: Contents) -> Result<u64, StateError> {
         self.require_current()?;
         let (found, expected) = (contents.key_groups, self.contents.key_groups);
@@ -344,8 +345,8 @@ fn put(storage: &dyn Storage, manifest: &Manifest) -> Result<bool, StateError> {
     put_or_find(storage, &manifest.name(), &manifest.encode()?)
 }
 
-/// Writes an object, or finds the name taken by other bytes: `false`. A place that has lost its answer and
-/// tries again by itself finds its own.
+/// Writes an object, or finds the name taken by other bytes: `false`. A place that has lost its
+/// answer and tries again by itself finds its own.
 fn put_or_find(storage: &dyn Storage, name: &str, bytes: &[u8]) -> Result<bool, StateError> {
     match storage.put_new(name, bytes) {
         Ok(()) => Ok(true),

@@ -27,8 +27,8 @@ impl Told {
     }
 }
 
-/// Create, publish, seal, collect, begin the next epoch, retire, open again, go on. Each state has its own
-/// progress.
+/// Create, publish, seal, collect, begin the next epoch, retire, open again, go on. Each state has
+/// its own progress.
 pub(in super::super) fn live(
     storage: &(impl Storage + Clone),
     told: &mut Told,
