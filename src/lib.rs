@@ -34,7 +34,7 @@
 //! # Features
 //!
 //! `screen` (default): passwords, with SHA-1 and MD4. `serde`: filters inside other structures.
-//! `rayon`: blocked filters filled by several threads.
+//! `rayon`: blocked filters filled by several threads. `object-store`: replay state in S3 and the like.
 
 mod any;
 pub mod codec;

@@ -60,8 +60,8 @@ pub(crate) use plan::OnHit;
 /// of them are the last ones for sure, if epochs advance by count; see
 /// [`Builder::window`](Builder::window).
 ///
-/// [`insert_hash`](Insert::insert_hash) keeps one copy of a key, as
-/// [`insert_unique_hash`](Insert::insert_unique_hash) does.
+/// [`insert_hash`](crate::Insert::insert_hash) keeps one copy of a key, as
+/// [`insert_unique_hash`](crate::Insert::insert_unique_hash) does.
 ///
 /// # Examples
 ///
