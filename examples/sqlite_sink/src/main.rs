@@ -1,7 +1,7 @@
 //! Three sinks in a real database, fed by an upstream that replays: which of them need to tell
 //! replays, and how.
 //!
-//! `cargo run --release --example sqlite_sink`
+//! `cargo run --release -p sqlite_sink`
 //!
 //! | sink | what tells replays |
 //! |---|---|
