@@ -3,15 +3,22 @@
 //! ```text
 //!  upstream ──log──▶ a b c d e   ──crash, replay of what was not acknowledged──▶   c d e f g
 //!                    │ │ │ │ │                                                     ✗ ✗ ✗ │ │
-//!  ReplayFilter      first sightings pass                        replays are dropped     pass
+//!  guard             processed                                   replays are dropped     processed
 //! ```
 //!
-//! - [`GenerationWindow`] keeps memory bounded on an endless stream: two filters take turns.
-//! - [`RetiringCuckooFilter`](crate::RetiringCuckooFilter) forgets a small part of its window at a time,
-//!   in half of the memory and two cache lines a lookup; [`Window`] is what the two share.
-//! - [`ReplayFilter`] counts what passed and what was dropped, and estimates how many of the
-//!   dropped were new: the price of a filter's false positives, always at hand.
-//! - [`unique_within`](UniqueWithinExt::unique_within) is both as an iterator adaptor.
+//! | | |
+//! |---|---|
+//! | [`ReplayGuard`] | judges each tuple by exact evidence first and by a filter last, within a loss budget |
+//! | [`Ticket`] | says when a tuple's output is durable |
+//! | [`Position`], [`ChannelKind`] | where a tuple stands in upstream's log, and what that is worth |
+//! | [`KeyGroups`], [`GroupRange`] | how state is shared out among workers |
+//! | [`state`] | the state in a folder or a bucket: immutable objects, manifests, one writer |
+//! | [`Window`] | what the windows of a stream share: [`GenerationWindow`], [`RetiringCuckooFilter`](crate::RetiringCuckooFilter) |
+//! | [`ReplayFilter`] | a window with accounts, without the guard's rules |
+//! | [`DropReplaysExt`], [`UniqueWithinExt`] | iterators (and streams) over a guard and over a filter |
+//!
+//! Which to take, how to size it and in which order to do things is a guide of its own,
+//! `docs/recover-without-duplicates.md` in the repository.
 //!
 //! # What it costs
 //!
@@ -28,6 +35,8 @@
 //! the last saved state and the crash coming out twice, and none lost beyond false positives.
 //!
 //! # Examples
+//!
+//! A filter alone, for an iterator; [`ReplayGuard`] has an example of the guard.
 //!
 //! ```
 //! use hapax::prelude::*;
