@@ -119,13 +119,14 @@ impl Accounts {
         .into_iter()
     }
 
-    /// The probability that not one tuple was lost is at least one less this: 1 − e^−S.
+    /// The probability that any tuple was lost is at most this: 1 − e^−S for an estimate of S.
     #[must_use]
     pub fn probability_of_loss(&self) -> f64 {
         -(-self.estimated_lost).exp_m1()
     }
 
-    /// How many of the dropped were replays, estimated without bias.
+    /// How many of those dropped as replays, for certain or probably, were some; estimated without
+    /// bias.
     #[must_use]
     pub fn estimated_replays(&self) -> f64 {
         (self.replay + self.probable) as f64 - self.estimated_lost
@@ -146,7 +147,7 @@ pub struct Snapshot {
     pub epochs: u64,
     /// The epoch being filled.
     pub epoch: u64,
-    /// Of which nothing has been forgotten.
+    /// The oldest live epoch. What was recorded before it is forgotten.
     pub oldest_epoch: u64,
     /// Tuples in the window.
     pub remembered: u64,

@@ -297,10 +297,7 @@ impl ReplayGuard {
             }
         };
         if dropped {
-            if let Some(position) = tuple.delivery.position {
-                self.positions.processed(position);
-            }
-            self.ack_dropped(tuple.delivery.position);
+            self.dropped(tuple.delivery.position);
         }
         Ok(decision)
     }
@@ -339,7 +336,7 @@ impl ReplayGuard {
             self.ask_filter(tuple, id, evidence, now)?
         } else {
             let decision = self.first(tuple.group, now)?;
-            self.counts.missing_id += 1;
+            self.counts.missing_id += u64::from(decision.0 == Judged::First);
             decision
         };
         self.counts.stale_passed += u64::from(stale && decision.0 == Judged::First);
@@ -379,7 +376,11 @@ impl ReplayGuard {
         if !self.windows.contains(id.into()) {
             let decision = self.first(tuple.group, now)?;
             if at_risk {
-                self.recovery.passed(&tuple.delivery);
+                let last = self.recovery.passed(&tuple.delivery, kind);
+                if last && self.recovery.is_over() {
+                    // The filter has them, too.
+                    self.caught_up.clear();
+                }
             }
             if drops {
                 self.counts.tested += 1;
@@ -394,7 +395,7 @@ impl ReplayGuard {
             OnProbable::Confirm => (Fate::Confirm, EntryKind::Unconfirmed),
             OnProbable::Pass => {
                 let decision = self.first(tuple.group, now)?;
-                self.counts.suspect += 1;
+                self.counts.suspect += u64::from(decision.0 == Judged::First);
                 return Ok(decision);
             }
         };

@@ -1,5 +1,6 @@
 //! Sizing from a loss budget, and everything a guard is told once.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::clock::{Clock, SystemClock};
@@ -103,7 +104,7 @@ pub struct ReplayGuardBuilder {
     seed: Seed,
     channels: ChannelKind,
     max_intervals: usize,
-    clock: Box<dyn Clock>,
+    clock: Arc<dyn Clock>,
     options: Options,
     pub(super) at_least: Option<u64>,
     /// Set apart, since it depends on the sizing when it is not given.
@@ -137,7 +138,7 @@ impl ReplayGuardBuilder {
             seed: Seed::default(),
             channels: ChannelKind::Dense,
             max_intervals: DEFAULT_INTERVALS,
-            clock: Box::new(SystemClock::start()),
+            clock: Arc::new(SystemClock::start()),
             untold: None,
             at_least: None,
             options: Options {
@@ -256,14 +257,16 @@ impl ReplayGuardBuilder {
     }
 
     /// Retires an epoch when upstream has confirmed that it truncated its log past it; see
-    /// [`truncated`](ReplayGuard::truncated).
+    /// [`truncated`](ReplayGuard::truncated). Tuples without a position retire with those that were
+    /// recorded next to them.
     pub const fn retire_on_truncation(mut self) -> Self {
         self.options.retirement.on_truncation = true;
         self
     }
 
-    /// Retires an epoch so long after its end, by a monotonic clock. A tuple is remembered for that
-    /// time at least, and longer by at most one part in `epochs − 1`.
+    /// Retires an epoch so long after its end, by a monotonic clock. A tuple is remembered from its
+    /// commit on for that time at least, and longer by at most one part in `epochs − 1`, if the
+    /// window has room for what comes in that time.
     pub const fn retire_after(mut self, time: Duration) -> Self {
         self.options.retirement.after = Some(time);
         self
@@ -319,7 +322,7 @@ impl ReplayGuardBuilder {
 
     /// The clock that retires by time and counts the hour.
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
-        self.clock = Box::new(clock);
+        self.clock = Arc::new(clock);
         self
     }
 

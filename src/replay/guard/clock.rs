@@ -4,7 +4,8 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 /// A monotonic clock: what retires by time and counts hours. Never the time of day, which steps.
-pub trait Clock: Send + fmt::Debug {
+/// Tickets read it, too, on whichever thread they are committed.
+pub trait Clock: Send + Sync + fmt::Debug {
     /// Time since some fixed moment; never less than it was.
     fn now(&self) -> Duration;
 }

@@ -14,6 +14,9 @@ pub(super) struct Epoch {
     pub(super) len: u64,
     /// When its first tuple was recorded, by the monotonic clock.
     pub(super) began: Option<Duration>,
+    /// When its newest tuple was. Not saved: it differs from `ended` only where an epoch should have
+    /// ended and none could begin.
+    pub(super) newest: Option<Duration>,
     /// When it ended.
     pub(super) ended: Option<Duration>,
     /// The highest event time in it.
@@ -24,7 +27,15 @@ pub(super) struct Epoch {
 
 impl Epoch {
     pub(super) const fn new(number: u64) -> Self {
-        Self { number, len: 0, began: None, ended: None, event_time: None, ends: Vec::new() }
+        Self {
+            number,
+            len: 0,
+            began: None,
+            newest: None,
+            ended: None,
+            event_time: None,
+            ends: Vec::new(),
+        }
     }
 
     /// A tuple was recorded.
@@ -37,6 +48,7 @@ impl Epoch {
     ) {
         self.len += 1;
         self.began.get_or_insert(now);
+        self.newest = self.newest.max(Some(now));
         self.event_time = self.event_time.max(event_time);
         if let Some(at) = position {
             self.reach(at);
@@ -60,7 +72,7 @@ impl Epoch {
     /// Brings number and times to those of a guard that is further.
     pub(super) fn shift(&mut self, epochs: u64, time: Duration) {
         self.number += epochs;
-        for moment in [&mut self.began, &mut self.ended].into_iter().flatten() {
+        for moment in [&mut self.began, &mut self.newest, &mut self.ended].into_iter().flatten() {
             *moment = moment.saturating_add(time);
         }
     }
@@ -73,6 +85,7 @@ impl Epoch {
             (a, b) => a.or(b),
         };
         // The later end: nothing retires early.
+        self.newest = self.newest.max(other.newest);
         self.ended = self.ended.max(other.ended);
         self.event_time = self.event_time.max(other.event_time);
         other.ends.iter().for_each(|end| self.reach(*end));
@@ -122,11 +135,12 @@ impl EpochList {
         self.ended.front().unwrap_or(&self.current)
     }
 
-    /// Ends the current epoch and begins the next.
-    pub(super) fn advance(&mut self, now: Duration) {
+    /// Ends the current epoch at a time, or with its newest tuple if that is later, and begins the
+    /// next.
+    pub(super) fn advance(&mut self, end: Duration) {
         let next = Epoch::new(self.current.number + 1);
         let mut ended = std::mem::replace(&mut self.current, next);
-        ended.ended = Some(now);
+        ended.ended = ended.newest.max(Some(end));
         self.ended.push_back(ended);
     }
 

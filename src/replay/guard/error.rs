@@ -62,7 +62,8 @@ impl fmt::Display for GuardError {
                 f,
                 "the loss budget asks for a false positive rate of {wanted:e}, but two ids share a \
                  hash of 64 bits at a rate of {floor:e} in a window of this size: raise the budget, \
-                 take more key groups, or confirm hits in an exact store (OnProbable::Confirm)"
+                 take more key groups, or allow a higher rate and confirm hits in an exact store \
+                 (OnProbable::Confirm)"
             ),
             Self::WindowTooSmall { window, in_flight } => write!(
                 f,

@@ -186,7 +186,7 @@ impl Epoch {
             ends.push(end);
         }
         fields.finish()?;
-        Ok(Self { number, len, began, ended, event_time, ends })
+        Ok(Self { number, len, began, newest: None, ended, event_time, ends })
     }
 }
 

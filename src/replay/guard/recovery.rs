@@ -67,10 +67,14 @@ impl Recovery {
             return flag;
         }
         match delivery.position {
-            // Tags of a queue say nothing of the order of the log.
-            Some(at) if kind != ChannelKind::Unordered => self.is_before_a_fence(group, at),
+            Some(at) if !is_untold(delivery, kind) => self.is_before_a_fence(group, at),
             _ => self.untold > 0,
         }
+    }
+
+    /// Whether nothing may be a replay any more, unless it is flagged.
+    pub(super) const fn is_over(&self) -> bool {
+        self.fences.is_empty() && self.untold == 0
     }
 
     #[inline]
@@ -82,11 +86,20 @@ impl Recovery {
         })
     }
 
-    /// A tuple without position or flag has passed its test.
+    /// A tuple that may have been a replay has passed its test. Whether it was the last of those of
+    /// which nothing is known.
     #[inline]
-    pub(super) const fn passed(&mut self, delivery: &Delivery) {
-        if delivery.redelivered.is_none() {
-            self.untold = self.untold.saturating_sub(1);
+    pub(super) fn passed(&mut self, delivery: &Delivery, kind: ChannelKind) -> bool {
+        if self.untold == 0 || !is_untold(delivery, kind) {
+            return false;
         }
+        self.untold -= 1;
+        self.untold == 0
     }
+}
+
+/// Whether upstream says nothing that tells a replay: no flag, and no position in an order.
+fn is_untold(delivery: &Delivery, kind: ChannelKind) -> bool {
+    delivery.redelivered.is_none()
+        && (delivery.position.is_none() || kind == ChannelKind::Unordered)
 }

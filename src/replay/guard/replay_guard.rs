@@ -16,7 +16,7 @@ use super::epochs::{Epoch, EpochList};
 use super::error::{AdmitError, GuardError};
 use super::log::Log;
 use super::recovery::{Fence, Recovery};
-use super::ticket::{Entry, EntryKind, InFlightId, Outcome, Returned, Returns};
+use super::ticket::{Entry, EntryKind, InFlightId, Outcome, Returned, Returns, Settled};
 use super::verdict::{OnFull, Placement};
 use super::windows::{Recorded, Windows};
 use crate::hash::{HashError, Key, Seed};
@@ -77,7 +77,7 @@ use crate::replay::{ChannelKind, GroupRange, KeyGroups, Position};
 pub struct ReplayGuard {
     pub(super) dimensions: Dimensions,
     pub(super) options: Options,
-    pub(super) clock: Box<dyn Clock>,
+    pub(super) clock: Arc<dyn Clock>,
     pub(super) positions: Positions,
     pub(super) windows: Windows,
     pub(super) epochs: EpochList,
@@ -91,6 +91,8 @@ pub struct ReplayGuard {
     pub(super) in_flight: IdSet,
     /// Ids read from the output's tail after the recovery: exact evidence until it is over.
     pub(super) caught_up: IdSet,
+    /// The epoch with the newest of them, and until which they are kept at most.
+    caught_up_epoch: u64,
     /// Tickets out, those without an id included.
     pub(super) tickets: u64,
     pub(super) returns: Arc<Returns>,
@@ -144,11 +146,12 @@ impl ReplayGuard {
         dimensions: Dimensions,
         options: Options,
         positions: Positions,
-        clock: Box<dyn Clock>,
+        clock: Arc<dyn Clock>,
     ) -> Result<Self, GuardError> {
         let windows = Windows::new(dimensions.owned, &dimensions.shape)?;
         let log = options.durable.then(Log::default);
         let began = clock.now();
+        let timed = options.retirement.after.is_some().then(|| Arc::clone(&clock));
         let budget = Budget::new(options.per_recovery, options.per_hour);
         Ok(Self {
             dimensions,
@@ -165,8 +168,9 @@ impl ReplayGuard {
             log,
             in_flight: IdSet::default(),
             caught_up: IdSet::default(),
+            caught_up_epoch: 0,
             tickets: 0,
-            returns: Arc::default(),
+            returns: Arc::new(Returns::new(timed)),
             fenced: false,
             store: None,
             time: Duration::ZERO,
@@ -188,9 +192,13 @@ impl ReplayGuard {
         self.dimensions.key_groups
     }
 
+    fn time_of(&self, clock: Duration) -> Duration {
+        self.time.saturating_add(clock.saturating_sub(self.began))
+    }
+
     /// The guard's time: it goes on where a restored state left it.
     pub(super) fn now(&self) -> Duration {
-        self.time + self.clock.now().saturating_sub(self.began)
+        self.time_of(self.clock.now())
     }
 
     /// The key groups that this guard owns.
@@ -279,7 +287,8 @@ impl ReplayGuard {
         for (route, id) in outputs {
             let id = self.identify(&route, &id)?;
             if self.caught_up.insert(id) {
-                self.record(&[Recorded::from(id)]);
+                self.record(&[Recorded::from(id)], Self::epoch_room);
+                self.caught_up_epoch = self.epochs.current().number;
                 taken += 1;
                 self.counts.caught_up += 1;
             }
@@ -288,7 +297,8 @@ impl ReplayGuard {
     }
 
     /// Fills an empty window from the ids of everything processed, oldest first: where the state is
-    /// lost and all outputs are at hand. Gives their number.
+    /// lost and all outputs are at hand. Of more than the window takes, the last ones are kept. Gives
+    /// the number of all.
     ///
     /// # Errors
     ///
@@ -311,11 +321,13 @@ impl ReplayGuard {
                 batch.push(Recorded::from(self.identify(route, id)?));
             }
             if batch.len() == BATCH || next.is_none() {
-                self.record(&batch);
+                self.record(&batch, |guard, now| Some(guard.room_by_rotation(now)));
                 total += batch.len() as u64;
                 batch.clear();
             }
             if next.is_none() {
+                let now = self.now();
+                self.room_by_rotation(now);
                 return Ok(total);
             }
         }
@@ -350,8 +362,8 @@ impl ReplayGuard {
             let now = self.now();
             for returned in taken.drain(..) {
                 match returned {
-                    Returned::One(entry, outcome) => self.settle(&[entry], outcome, now),
-                    Returned::Batch(entries, outcome) => self.settle(&entries, outcome, now),
+                    Returned::One(entry, settled) => self.settle(&[entry], settled, now),
+                    Returned::Batch(entries, settled) => self.settle(&entries, settled, now),
                     Returned::FalsePositive => self.counts.confirmed_false_positive += 1,
                 }
             }
@@ -360,31 +372,51 @@ impl ReplayGuard {
         self.taken = taken;
     }
 
-    fn settle(&mut self, entries: &[Entry], outcome: Outcome, now: Duration) {
+    fn settle(&mut self, entries: &[Entry], settled: Settled, now: Duration) {
         let number = entries.len() as u64;
         self.tickets = self.tickets.saturating_sub(number);
         for id in entries.iter().filter_map(|entry| entry.id) {
             self.in_flight.remove(&id);
         }
-        match outcome {
+        match settled.outcome {
             Outcome::Aborted => {
                 self.counts.aborted += number;
                 return;
             }
+            Outcome::ConfirmedReplay => {
+                self.counts.confirmed_replay += number;
+                for entry in entries {
+                    self.dropped(entry.position);
+                }
+                return;
+            }
             Outcome::Committed => self.counts.committed += number,
-            Outcome::ConfirmedReplay => self.counts.confirmed_replay += number,
         }
+        let at = settled.at.map_or(now, |clock| self.time_of(clock));
         let mut rest = entries;
         while !rest.is_empty() {
-            let room = self.epoch_room(now).unwrap_or(u64::MAX).min(rest.len() as u64);
+            let room = self.epoch_room(at).unwrap_or(u64::MAX).min(rest.len() as u64);
             let (these, later) = rest.split_at(room as usize);
-            self.record_entries(these, now);
+            self.record_entries(these, at);
             rest = later;
+        }
+    }
+
+    /// A replay is dropped: what upstream sent again is processed, and may be acknowledged. Its id
+    /// does not live longer for it.
+    pub(super) fn dropped(&mut self, position: Option<Position>) {
+        if let Some(position) = position {
+            self.positions.processed(position);
+            self.ack_dropped(position);
         }
     }
 
     /// Tuples that the current epoch still takes; none if it has its share and cannot end.
     fn epoch_room(&mut self, now: Duration) -> Option<u64> {
+        if self.options.retirement.after.is_some() {
+            // A tuple belongs to the epoch of its time, or it would go with older ones.
+            self.retire_due(now);
+        }
         let share = self.dimensions.epoch_len;
         if self.epochs.current().len >= share {
             self.turn_epoch(now).then_some(share)
@@ -423,12 +455,12 @@ impl ReplayGuard {
         self.recorded = recorded;
     }
 
-    /// Records ids of which nothing else is known.
-    fn record(&mut self, ids: &[Recorded]) {
+    /// Records ids of which nothing else is known. `room` says how many the current epoch takes.
+    fn record(&mut self, ids: &[Recorded], room: impl Fn(&mut Self, Duration) -> Option<u64>) {
         let now = self.now();
         let mut rest = ids;
         while !rest.is_empty() {
-            let room = self.epoch_room(now).unwrap_or(u64::MAX).min(rest.len() as u64);
+            let room = room(self, now).unwrap_or(u64::MAX).min(rest.len() as u64);
             let (these, later) = rest.split_at(room as usize);
             for _ in these {
                 self.epochs.current_mut().record(now, None, None);
@@ -455,8 +487,7 @@ impl ReplayGuard {
 
     /// Acknowledges a tuple that was dropped. In the operator's own state the evidence for it may not
     /// be durable yet; then it waits.
-    pub(super) fn ack_dropped(&mut self, position: Option<Position>) {
-        let Some(position) = position else { return };
+    fn ack_dropped(&mut self, position: Position) {
         if self.options.placement == Placement::AfterOutput || self.acks.all_durable() {
             self.acks.now(position);
         } else {
@@ -472,7 +503,7 @@ impl ReplayGuard {
         self.recovery.reached(|fence| {
             positions.watermark(fence.channel).is_some_and(|mark| mark >= fence.sequence)
         });
-        if self.recovery.fences().is_empty() && self.recovery.untold() == 0 {
+        if self.recovery.is_over() {
             self.caught_up.clear();
         }
     }
@@ -481,17 +512,36 @@ impl ReplayGuard {
     /// may retire.
     pub(super) fn turn_epoch(&mut self, now: Duration) -> bool {
         self.retire_due(now);
-        if self.epochs.len() >= self.dimensions.epochs.into() {
-            if self.options.on_full != OnFull::Rotate {
-                return false;
-            }
-            if let Some(oldest) = self.epochs.retire_if(|_| true) {
-                self.counts.rotated += 1;
-                self.forget(&oldest, false);
-            }
+        if !self.may_begin_epoch() && self.options.on_full != OnFull::Rotate {
+            return false;
+        }
+        self.rotate_epoch(now);
+        true
+    }
+
+    /// Ends the current epoch and begins the next, in the place of the oldest if as many as can be are
+    /// live.
+    fn rotate_epoch(&mut self, now: Duration) {
+        if !self.may_begin_epoch()
+            && let Some(oldest) = self.epochs.retire_if(|_| true)
+        {
+            self.counts.rotated += 1;
+            self.forget(&oldest, false);
         }
         self.advance(now);
-        true
+    }
+
+    /// Tuples that the current epoch still takes, at the cost of the oldest if need be.
+    fn room_by_rotation(&mut self, now: Duration) -> u64 {
+        let share = self.dimensions.epoch_len;
+        if self.epochs.current().len >= share {
+            self.rotate_epoch(now);
+        }
+        share - self.epochs.current().len
+    }
+
+    fn may_begin_epoch(&self) -> bool {
+        self.epochs.len() < self.dimensions.epochs.into()
     }
 
     fn advance(&mut self, ended: Duration) {
@@ -501,30 +551,38 @@ impl ReplayGuard {
 
     /// Ends the current epoch if it is old, and retires what is due.
     pub(super) fn retire_due(&mut self, now: Duration) {
-        if let (Some(after), Some(began)) =
-            (self.options.retirement.after, self.epochs.current().began)
-        {
-            let longest = after / (self.dimensions.epochs - 1);
-            let due = began.saturating_add(longest);
-            if now >= due && self.epochs.len() < self.dimensions.epochs.into() {
-                self.advance(due);
-            }
+        self.end_if_old(now);
+        while self.retire_one(now) {
+            // It may have been due for long, and there was no room for the next.
+            self.end_if_old(now);
         }
+    }
+
+    /// Retires the oldest epoch if it is due.
+    fn retire_one(&mut self, now: Duration) -> bool {
         let Self { options, watermark, positions, epochs, .. } = self;
         let retirement = &options.retirement;
-        let mut retired = Vec::new();
-        loop {
-            let mut certain = false;
-            let oldest = epochs.retire_if(|epoch| {
-                certain = retirement.truncated(epoch, |channel| positions.horizon(channel));
-                certain || retirement.expired(epoch, now, *watermark)
-            });
-            let Some(oldest) = oldest else { break };
-            retired.push((oldest, certain));
-        }
-        for (epoch, certain) in retired {
-            self.counts.retired += 1;
-            self.forget(&epoch, certain);
+        // An epoch without positions goes with the next that has some.
+        let placed = epochs.live().find(|epoch| !epoch.ends.is_empty());
+        let certain = placed
+            .is_some_and(|epoch| retirement.truncated(epoch, |channel| positions.horizon(channel)));
+        let oldest =
+            epochs.retire_if(|epoch| certain || retirement.expired(epoch, now, *watermark));
+        let Some(oldest) = oldest else { return false };
+        self.counts.retired += 1;
+        self.forget(&oldest, certain);
+        true
+    }
+
+    /// Ends the current epoch if its time is over and another may be live.
+    fn end_if_old(&mut self, now: Duration) {
+        let current = self.epochs.current();
+        let (Some(after), Some(began)) = (self.options.retirement.after, current.began) else {
+            return;
+        };
+        let due = began.saturating_add(after / (self.dimensions.epochs - 1));
+        if now >= due && self.may_begin_epoch() {
+            self.advance(due);
         }
     }
 
@@ -532,6 +590,9 @@ impl ReplayGuard {
         self.windows.retire_through(epoch.number);
         if let Some(log) = &mut self.log {
             log.retire_through(epoch.number);
+        }
+        if epoch.number >= self.caught_up_epoch {
+            self.caught_up.clear();
         }
         if !certain {
             epoch.ends.iter().for_each(|end| self.positions.expired(*end));
@@ -546,13 +607,14 @@ impl ReplayGuard {
         self.drain();
         self.positions.truncated(through);
         let now = self.now();
-        let Self { options, positions, epochs, .. } = self;
+        self.retire_due(now);
+        let Self { options, positions, epochs, .. } = &*self;
         let current = epochs.current();
         let over = options.retirement.truncated(current, |channel| positions.horizon(channel));
-        if over && epochs.len() < self.dimensions.epochs.into() && self.tickets == 0 {
+        if over && self.may_begin_epoch() && self.tickets == 0 {
             self.advance(now);
+            self.retire_due(now);
         }
-        self.retire_due(now);
         self.lift_fences();
     }
 
@@ -561,23 +623,25 @@ impl ReplayGuard {
         self.drain();
         self.watermark = self.watermark.max(Some(mark));
         let now = self.now();
+        self.retire_due(now);
         let current = self.epochs.current();
         if self.options.retirement.lateness.is_some()
             && current.len > 0
             && self.options.retirement.expired(current, now, self.watermark)
-            && self.epochs.len() < self.dimensions.epochs.into()
+            && self.may_begin_epoch()
         {
             self.advance(now);
+            self.retire_due(now);
         }
-        self.retire_due(now);
     }
 
     /// Ends the current epoch now, if it holds anything and another may be live.
     pub fn seal(&mut self) {
         self.drain();
         let now = self.now();
-        if self.epochs.current().len > 0 {
-            self.turn_epoch(now);
+        self.retire_due(now);
+        if self.epochs.current().len > 0 && self.may_begin_epoch() {
+            self.advance(now);
         }
     }
 
@@ -592,6 +656,7 @@ impl ReplayGuard {
     /// The counts, and how full and how exact the guard is. O(key groups).
     pub fn snapshot(&mut self) -> Snapshot {
         self.drain();
+        self.lift_fences();
         self.budget.at(self.now());
         Snapshot {
             counts: self.counts,

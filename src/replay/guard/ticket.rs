@@ -7,7 +7,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
+use std::time::Duration;
 
+use super::clock::Clock;
 use crate::hash::KeyHash;
 use crate::replay::Position;
 
@@ -53,17 +55,27 @@ pub(super) enum Outcome {
 /// What tickets give back.
 #[derive(Debug)]
 pub(super) enum Returned {
-    One(Entry, Outcome),
-    Batch(Vec<Entry>, Outcome),
+    One(Entry, Settled),
+    Batch(Vec<Entry>, Settled),
     /// An exact store did not know an id that the filter had.
     FalsePositive,
 }
 
+/// How tickets ended, and when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settled {
+    pub(super) outcome: Outcome,
+    /// By the clock, for a guard that retires by time: a tuple lives from its commit on, whenever the
+    /// guard next looks at what came back.
+    pub(super) at: Option<Duration>,
+}
+
 /// The queue on which they do.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Returns {
     any: AtomicBool,
     queue: Mutex<Queue>,
+    clock: Option<Arc<dyn Clock>>,
 }
 
 #[derive(Debug, Default)]
@@ -74,6 +86,15 @@ struct Queue {
 }
 
 impl Returns {
+    /// An empty queue; with a clock, what ends is marked with its time.
+    pub(super) fn new(clock: Option<Arc<dyn Clock>>) -> Self {
+        Self { any: AtomicBool::new(false), queue: Mutex::default(), clock }
+    }
+
+    fn settled(&self, outcome: Outcome) -> Settled {
+        Settled { outcome, at: self.clock.as_ref().map(|clock| clock.now()) }
+    }
+
     fn push(&self, returned: Returned) {
         let mut queue = self.lock();
         queue.returned.push(returned);
@@ -134,7 +155,7 @@ impl Ticket {
 
     fn give_back(&mut self, outcome: Outcome) {
         if let Some(entry) = self.entry.take() {
-            self.returns.push(Returned::One(entry, outcome));
+            self.returns.push(Returned::One(entry, self.returns.settled(outcome)));
         }
     }
 }
@@ -201,14 +222,18 @@ impl Batch {
     /// replay leaves the batch; a new tuple is committed with the others. Does nothing for an index
     /// that waits for no confirmation.
     pub fn confirm(&mut self, index: usize, known: bool) {
-        let found = self.entries.iter().position(|entry| {
-            entry.index as usize == index && entry.kind == EntryKind::Unconfirmed
-        });
-        let Some(found) = found else { return };
+        // Entries are in the order of the batch.
+        let found = self.entries.binary_search_by_key(&index, |entry| entry.index as usize);
+        let Ok(found) = found else { return };
+        let Some(entry) = self.entries.get_mut(found) else { return };
+        if entry.kind != EntryKind::Unconfirmed {
+            return;
+        }
         if known {
             let entry = self.entries.remove(found);
-            self.returns.push(Returned::One(entry, Outcome::ConfirmedReplay));
-        } else if let Some(entry) = self.entries.get_mut(found) {
+            let settled = self.returns.settled(Outcome::ConfirmedReplay);
+            self.returns.push(Returned::One(entry, settled));
+        } else {
             entry.kind = EntryKind::Recorded;
             self.returns.push(Returned::FalsePositive);
         }
@@ -221,19 +246,20 @@ impl Batch {
 
     /// The outputs of the tuples at these indices of the batch are durable; the others are aborted.
     pub fn commit_where(mut self, mut durable: impl FnMut(usize) -> bool) {
+        // Everything is asked before anything is given back: if `durable` panics, all are aborted.
+        let mut durable =
+            |entry: &Entry| entry.kind != EntryKind::Unconfirmed && durable(entry.index as usize);
+        let answers: Vec<_> = self.entries.iter().map(&mut durable).collect();
+        let mut answers = answers.into_iter();
         let mut committed = std::mem::take(&mut self.entries);
-        let aborted: Vec<_> = committed
-            .extract_if(.., |entry| {
-                entry.kind == EntryKind::Unconfirmed || !durable(entry.index as usize)
-            })
-            .collect();
+        let aborted: Vec<_> = committed.extract_if(.., |_| answers.next() != Some(true)).collect();
         self.give_back(aborted, Outcome::Aborted);
         self.give_back(committed, Outcome::Committed);
     }
 
     fn give_back(&self, entries: Vec<Entry>, outcome: Outcome) {
         if !entries.is_empty() {
-            self.returns.push(Returned::Batch(entries, outcome));
+            self.returns.push(Returned::Batch(entries, self.returns.settled(outcome)));
         }
     }
 }
