@@ -333,7 +333,10 @@ impl<S: AsRef<[u64]>> Membership for RetiringCuckooFilter<S> {
 
     fn contains_batch(&self, hashes: &[KeyHash], present: &mut [bool]) -> Result<(), BatchError> {
         check_lengths(hashes.len(), present.len())?;
-        by_width!(self.slots.bits(), [16 17 27 32 64], contains_all(self, hashes, present));
+        let (settings, on) = (self.settings.unkeyed(), (self.advance, self.on_hit));
+        let view =
+            RetiringCuckooFilter::of_parts(settings, self.slots.view(), self.epochs.clone(), on);
+        by_width!(view.slots.bits(), [16 17 27 32 64], contains_all(&view, hashes, present));
         Ok(())
     }
 

@@ -98,6 +98,11 @@ impl<S: AsRef<[u64]>> Slots<S> {
         if B == ANY { self.bits } else { B }
     }
 
+    /// The same table, to be read.
+    pub(super) fn view(&self) -> Slots<&[u64]> {
+        Slots { words: self.words(), buckets: self.buckets, bits: self.bits }
+    }
+
     fn word(&self, index: usize) -> u64 {
         self.words().get(index).copied().unwrap_or(0)
     }
@@ -238,6 +243,11 @@ impl<S: AsRef<[u64]>> Slots<S> {
 }
 
 impl<S: AsRef<[u64]> + AsMut<[u64]>> Slots<S> {
+    /// The same table, for as long as a batch takes: where its words are is found out once.
+    pub(super) fn lend(&mut self) -> Slots<&mut [u64]> {
+        Slots { words: self.words.as_mut(), buckets: self.buckets, bits: self.bits }
+    }
+
     /// Stores a slot. Buckets past the end change nothing.
     #[inline]
     pub(crate) fn set<const B: u32>(&mut self, bucket: u64, slot: usize, value: u64) {

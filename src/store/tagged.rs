@@ -222,6 +222,11 @@ impl<S: AsRef<[u64]>> TaggedSlots<S> {
         self.slots.buckets()
     }
 
+    /// The same table, to be read: where its words are is found out once.
+    pub(crate) fn view(&self) -> TaggedSlots<&[u64]> {
+        TaggedSlots { slots: self.slots.view(), fields: self.fields }
+    }
+
     /// Bits in a slot.
     pub(crate) const fn bits(&self) -> u32 {
         self.slots.bits()
@@ -235,7 +240,8 @@ impl<S: AsRef<[u64]>> TaggedSlots<S> {
         self.fields.value_bits
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call takes as long as the answer")]
     fn ask<const B: u32, const N: usize>(
         &self,
         bucket: u64,
@@ -298,6 +304,12 @@ impl<S: AsRef<[u64]>> TaggedSlots<S> {
         self.ask::<B, 2>(bucket, HoldsOrFree(value, tags))
     }
 
+    /// Whether a slot that is not empty has this tag.
+    #[inline]
+    pub(crate) fn holds_tag<const B: u32>(&self, bucket: u64, tag: u64) -> bool {
+        self.ask::<B, 1>(bucket, OfTag(tag))[0].any()
+    }
+
     /// The first slot that is not empty and has this tag.
     #[inline]
     pub(crate) fn first_tagged<const B: u32>(&self, bucket: u64, tag: u64) -> Option<usize> {
@@ -330,6 +342,11 @@ impl<S: AsRef<[u64]>> TaggedSlots<S> {
 }
 
 impl<S: AsRef<[u64]> + AsMut<[u64]>> TaggedSlots<S> {
+    /// The same table, to be changed.
+    pub(crate) fn lend(&mut self) -> TaggedSlots<&mut [u64]> {
+        TaggedSlots { slots: self.slots.lend(), fields: self.fields }
+    }
+
     /// Stores value and tag.
     #[inline]
     pub(crate) fn set<const B: u32>(&mut self, bucket: u64, slot: usize, value: u64, tag: u64) {

@@ -2,7 +2,9 @@
 
 use super::{Advance, OnHit, RetiringCuckooFilter};
 use crate::error::{Full, FullReason};
-use crate::filter::buckets::{Home, Table, TableMut, by_width, free_slot, insert, insert_all};
+use crate::filter::buckets::{
+    Home, Table, TableMut, by_width, free_slot, insert, insert_all, make_room,
+};
 use crate::hash::{Key, KeyHash, Salt};
 use crate::membership::{BatchError, Insert, InsertError, Restart, Seen, check_lengths};
 use crate::store::ANY;
@@ -108,6 +110,9 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> RetiringCuckooFilter<S> {
         let end = self.epochs.swept.saturating_add(buckets).min(self.slots.buckets());
         for bucket in self.epochs.swept..end {
             self.epochs.swept = bucket + 1;
+            if !self.slots.holds_tag::<B>(bucket, tag) {
+                continue;
+            }
             while let Some(slot) = self.slots.first_tagged::<B>(bucket, tag) {
                 self.slots.set::<B>(bucket, slot, 0, 0);
                 self.epochs.subtract(tag);
@@ -152,11 +157,16 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> RetiringCuckooFilter<S> {
                 (None, Some(slot)) => Some((other, slot)),
                 (None, None) => None,
             };
-            if let Some((bucket, slot)) = place {
-                self.vacate::<B>(bucket, slot);
-                self.store::<B>((bucket, slot), home.fingerprint);
-                return Ok(Seen::Never);
-            }
+            let place = match place {
+                Some((bucket, slot)) => {
+                    self.vacate::<B>(bucket, slot);
+                    Some((bucket, slot))
+                }
+                None => make_room::<B, _>(self, home),
+            };
+            let place = place.ok_or_else(|| self.settings.full(FullReason::Evictions))?;
+            self.store::<B>(place, home.fingerprint);
+            return Ok(Seen::Never);
         }
         // After a refusal the epoch has not ended either. (It has been swept when it is over.)
         let before = self.is_over().then(|| {
@@ -251,6 +261,12 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Insert for RetiringCuckooFilter<S> {
 
     fn insert_batch(&mut self, hashes: &[KeyHash], seen: &mut [Seen]) -> Result<(), BatchError> {
         check_lengths(hashes.len(), seen.len())?;
-        by_width!(self.slots.bits(), [16 17 27 32 64], insert_all(self, hashes, seen))
+        let (settings, on) = (self.settings.unkeyed(), (self.advance, self.on_hit));
+        let (slots, epochs) = (self.slots.lend(), self.epochs.clone());
+        let mut lent = RetiringCuckooFilter::of_parts(settings, slots, epochs, on);
+        let done =
+            by_width!(lent.slots.bits(), [16 17 27 32 64], insert_all(&mut lent, hashes, seen));
+        (self.epochs, self.settings.len) = (lent.epochs, lent.settings.len);
+        done
     }
 }
