@@ -20,7 +20,7 @@ use crate::membership::Seen;
 
 pub(super) use batch::{contains_all, insert_all};
 pub(super) use plan::Sizes;
-pub(super) use search::free_slot;
+pub(super) use search::{free_slot, make_room};
 
 /// Calls a function for the slot widths listed, for which all shifts and masks are constants, or
 /// for slots of any width.
