@@ -236,6 +236,33 @@ fn lists_that_are_not_sorted_are_refused() {
 }
 
 #[test]
+fn a_row_is_found_between_many_that_are_blank_and_among_its_likes() {
+    let folder = Folder::new();
+    let rows = sorted(0..5_000);
+    for (blank, likes) in [(6_000, 1), (0, 500), (6_000, 500)] {
+        let mut content = String::new();
+        for (at, (_, hex)) in rows.iter().enumerate() {
+            let odd = at % 1_000 == 500;
+            if odd {
+                content += &"\n".repeat(blank);
+            }
+            for like in 1..=if odd { likes } else { 1 } {
+                let _ = writeln!(content, "{hex}:{like}");
+            }
+            if odd {
+                content += &"\n".repeat(blank);
+            }
+        }
+        let list = open(&folder.file("list.txt", content)).unwrap();
+        for (at, &(number, _)) in rows.iter().enumerate() {
+            let count = Some(if at % 1_000 == 500 { likes } else { 1 });
+            let found = list.find(key(number));
+            assert_eq!(found, Ok(Confirmation::Listed { count }), "{at} {blank} {likes}");
+        }
+    }
+}
+
+#[test]
 fn rows_of_the_other_hash_and_damaged_rows_are_refused() {
     let folder = Folder::new();
     let nt: String = sorted(0..5_000)
@@ -395,7 +422,7 @@ fn range_files_are_found_in_every_layout() {
     ranges(&folder, |range| format!("ntlm/{range}.txt"), served(Nt));
     assert_finds_in_ranges(&ConfirmList::open(folder.0.path(), Nt).unwrap(), Nt);
     let fault = ConfirmList::open(folder.0.path().join("ntlm"), Sha1).unwrap_err().fault;
-    let ConfirmFault::Row { fault: RowFault::OtherDigest { .. }, .. } = fault else {
+    let ConfirmFault::Row { fault: RowFault::OtherSuffix { .. }, .. } = fault else {
         panic!("{fault}")
     };
 }
@@ -501,6 +528,8 @@ fn a_range_that_is_not_there_is_unknown() {
     folder.file("56789", (0..9).map(|row| suffix(row, Sha1) + ":0\n").collect::<String>());
     folder.file("6789A", format!("{}:\n{rows}", suffix(5_000, Sha1)));
     folder.file("789AB", format!("\n{}:1\n{rows}", &suffix(5_000, Sha1)[1..]));
+    folder.file("89ABC", format!("{}:1\r\r\n{rows}", suffix(5_000, Sha1)));
+    folder.file("9ABCD", format!("0x{}:1\n{rows}", &suffix(5_000, Sha1)[2..]));
     let find = |digits: &str| {
         let padded = format!("{digits}{}", "E".repeat(40 - digits.len()));
         let error = list.find(Sha1.key_from_hex(padded.as_bytes()).unwrap()).unwrap_err();
@@ -517,10 +546,13 @@ fn a_range_that_is_not_there_is_unknown() {
     assert!(matches!(find("23456"), ConfirmFault::Row { offset: None, .. }));
     assert!(matches!(find("34567"), ConfirmFault::Foreign(DetectError::Compressed { .. })));
     assert_eq!(find("45678"), ConfirmFault::Gap);
-    // Padding alone, a row without its count, a row that lacks a digit.
+    // Padding alone, a row without its count, one that lacks a digit, one that ends twice, and one that
+    // starts like an entity tag.
     assert_eq!(find("56789"), ConfirmFault::Empty);
     assert!(matches!(find("6789A"), ConfirmFault::Row { fault: RowFault::Count, .. }));
-    assert!(matches!(find("789AB"), ConfirmFault::Row { fault: RowFault::NoHash { .. }, .. }));
+    assert!(matches!(find("789AB"), ConfirmFault::Row { fault: RowFault::NoSuffix { .. }, .. }));
+    assert!(matches!(find("89ABC"), ConfirmFault::Row { fault: RowFault::Count, .. }));
+    assert!(matches!(find("9ABCD"), ConfirmFault::Row { fault: RowFault::NoSuffix { .. }, .. }));
 
     let empty = Folder::new();
     let fault = ConfirmList::open(empty.0.path(), Sha1).unwrap_err().fault;
