@@ -6,7 +6,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::super::digest::PasswordDigest;
-use super::super::list::{DetectError, ListFormat, RangePrefix, RowFault, is_etag, parse_line};
+use super::super::list::{
+    DetectError, ListFormat, RangePrefix, RowFault, is_etag_line, parse_line,
+};
 use super::super::naming::{self, Layout};
 use super::error::{ConfirmError, ConfirmFault};
 use super::rows::{MAX_LINE_LEN, Seen, refuse_gap};
@@ -19,8 +21,6 @@ const MAX_LEN: u64 = 16 << 20;
 
 /// What is enough to tell compressed data by.
 const SNIFFED: usize = 64;
-
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Ranges looked at when a folder is opened, far from `00000`, which is over-full.
 const SAMPLES: [u32; 4] = [0x2_aaaa, 0x5_5555, 0xa_aaaa, 0xd_5555];
@@ -280,27 +280,21 @@ fn each_row(
     digest: PasswordDigest,
     mut found: impl FnMut(KeyHash, Option<u64>),
 ) -> Result<(), ConfirmFault> {
-    let format = ListFormat::Hashes(digest);
-    // The digits of the name, then those of the row.
-    let mut line = [0; PREFIX_DIGITS + MAX_LINE_LEN];
-    line[..PREFIX_DIGITS].copy_from_slice(&range.digits());
+    let format = ListFormat::Range(digest, range);
     let mut start = 0;
     for (number, row) in bytes.split(|&byte| byte == b'\n').enumerate() {
         let offset = start;
         start += row.len() as u64 + 1;
-        let row = row.strip_suffix(b"\r").unwrap_or(row);
-        let row = row.strip_prefix(BYTE_ORDER_MARK).unwrap_or(row);
-        if row.is_empty() || (number == 0 && is_etag(row)) {
-            continue;
-        }
         let bad = |fault| ConfirmFault::Row { offset: Some(offset), fault };
-        let end = PREFIX_DIGITS + row.len();
-        let Some(rest) = line.get_mut(PREFIX_DIGITS..end) else {
+        if row.len() > MAX_LINE_LEN {
             return Err(bad(RowFault::TooLong { limit: MAX_LINE_LEN }));
-        };
-        rest.copy_from_slice(row);
-        if let Some((hash, count)) = parse_line(format, &line[..end]).map_err(bad)? {
-            found(hash, count);
+        }
+        match parse_line(format, row) {
+            Ok(Some((hash, count))) => found(hash, count),
+            Ok(None) => {}
+            // Some downloaders keep the version of a range, as the server named it, in front of it.
+            Err(_) if number == 0 && is_etag_line(row) => {}
+            Err(fault) => return Err(bad(fault)),
         }
     }
     Ok(())

@@ -210,7 +210,7 @@ fn append_digits(number: u64, digits: &[u8]) -> Result<u64, RowFault> {
 
 /// Whether a row is the entity tag that some downloaders keep in front of a range: in quotes, as
 /// HTTP has it, perhaps marked weak, or the bare number that the service puts in the quotes.
-pub(in crate::screen) fn is_etag(row: &[u8]) -> bool {
+pub(super) fn is_etag(row: &[u8]) -> bool {
     let strong = row.strip_prefix(b"W/").unwrap_or(row);
     let quoted = strong.len() >= 2 && strong.starts_with(b"\"") && strong.ends_with(b"\"");
     let bare = row.strip_prefix(b"0x").is_some_and(|digits| {

@@ -73,7 +73,7 @@ fn range_files_are_found_in_every_layout() {
     ranges(&folder, |range| format!("ntlm/{range}.txt"), served(Nt));
     assert_finds_in_ranges(&ConfirmList::open(folder.0.path(), Nt).unwrap(), Nt);
     let fault = ConfirmList::open(folder.0.path().join("ntlm"), Sha1).unwrap_err().fault;
-    let ConfirmFault::Row { fault: RowFault::OtherDigest { .. }, .. } = fault else {
+    let ConfirmFault::Row { fault: RowFault::OtherSuffix { .. }, .. } = fault else {
         panic!("{fault}")
     };
 }
@@ -179,6 +179,8 @@ fn a_range_that_is_not_there_is_unknown() {
     folder.file("56789", (0..9).map(|row| suffix(row, Sha1) + ":0\n").collect::<String>());
     folder.file("6789A", format!("{}:\n{rows}", suffix(5_000, Sha1)));
     folder.file("789AB", format!("\n{}:1\n{rows}", &suffix(5_000, Sha1)[1..]));
+    folder.file("89ABC", format!("{}:1\r\r\n{rows}", suffix(5_000, Sha1)));
+    folder.file("9ABCD", format!("0x{}:1\n{rows}", &suffix(5_000, Sha1)[2..]));
     let find = |digits: &str| {
         let padded = format!("{digits}{}", "E".repeat(40 - digits.len()));
         let error = list.find(Sha1.key_from_hex(padded.as_bytes()).unwrap()).unwrap_err();
@@ -195,10 +197,13 @@ fn a_range_that_is_not_there_is_unknown() {
     assert!(matches!(find("23456"), ConfirmFault::Row { offset: None, .. }));
     assert!(matches!(find("34567"), ConfirmFault::Foreign(DetectError::Compressed { .. })));
     assert_eq!(find("45678"), ConfirmFault::Gap);
-    // Padding alone, a row without its count, a row that lacks a digit.
+    // Padding alone, a row without its count, one that lacks a digit, one that ends twice, and one that
+    // starts like an entity tag.
     assert_eq!(find("56789"), ConfirmFault::Empty);
     assert!(matches!(find("6789A"), ConfirmFault::Row { fault: RowFault::Count, .. }));
-    assert!(matches!(find("789AB"), ConfirmFault::Row { fault: RowFault::NoHash { .. }, .. }));
+    assert!(matches!(find("789AB"), ConfirmFault::Row { fault: RowFault::NoSuffix { .. }, .. }));
+    assert!(matches!(find("89ABC"), ConfirmFault::Row { fault: RowFault::Count, .. }));
+    assert!(matches!(find("9ABCD"), ConfirmFault::Row { fault: RowFault::NoSuffix { .. }, .. }));
 
     let empty = Folder::new();
     let fault = ConfirmList::open(empty.0.path(), Sha1).unwrap_err().fault;

@@ -152,6 +152,33 @@ fn lists_that_are_not_sorted_are_refused() {
 }
 
 #[test]
+fn a_row_is_found_between_many_that_are_blank_and_among_its_likes() {
+    let folder = Folder::new();
+    let rows = sorted(0..5_000);
+    for (blank, likes) in [(6_000, 1), (0, 500), (6_000, 500)] {
+        let mut content = String::new();
+        for (at, (_, hex)) in rows.iter().enumerate() {
+            let odd = at % 1_000 == 500;
+            if odd {
+                content += &"\n".repeat(blank);
+            }
+            for like in 1..=if odd { likes } else { 1 } {
+                let _ = writeln!(content, "{hex}:{like}");
+            }
+            if odd {
+                content += &"\n".repeat(blank);
+            }
+        }
+        let list = open(&folder.file("list.txt", content)).unwrap();
+        for (at, &(number, _)) in rows.iter().enumerate() {
+            let count = Some(if at % 1_000 == 500 { likes } else { 1 });
+            let found = list.find(key(number));
+            assert_eq!(found, Ok(Confirmation::Listed { count }), "{at} {blank} {likes}");
+        }
+    }
+}
+
+#[test]
 fn rows_of_the_other_hash_and_damaged_rows_are_refused() {
     let folder = Folder::new();
     let nt: String = sorted(0..5_000)
