@@ -109,7 +109,7 @@ impl Operator<'_> {
         upstream: &mut Upstream,
     ) -> Result<(), Error> {
         for tuple in tuples {
-            for passed in std::iter::once(tuple).drop_replays(self.filter, |id| *id) {
+            for passed in std::iter::once(tuple).unique_within(self.filter, |id| *id) {
                 self.sink.push(passed?);
             }
             self.position += 1;

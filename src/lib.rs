@@ -34,7 +34,7 @@
 //! # Features
 //!
 //! `screen` (default): passwords, with SHA-1 and MD4. `serde`: filters inside other structures.
-//! `rayon`: blocked filters filled by several threads.
+//! `rayon`: blocked filters filled by several threads. `object-store`: replay state in S3 and the like.
 
 mod any;
 pub mod codec;
@@ -71,7 +71,7 @@ pub use store::{Mapped, Words};
 /// The traits and types that most programs need.
 pub mod prelude {
     pub use crate::codec::Persist;
-    pub use crate::replay::DropReplaysExt;
+    pub use crate::replay::{DropReplaysExt, UniqueWithinExt};
     pub use crate::{
         AnyFilter, BinaryFuseFilter, BlockedBloomFilter, BloomFilter, CountingBloomFilter,
         CuckooFilter, GrowingFilter, Insert, InsertExt, Key, KeyHash, Membership, MembershipExt,
@@ -91,6 +91,8 @@ mod documents {
     struct Design;
     #[doc = include_str!("../CONTRIBUTING.md")]
     struct Contributing;
+    #[doc = include_str!("../docs/recover-without-duplicates.md")]
+    struct RecoverWithoutDuplicates;
     #[cfg(feature = "screen")]
     #[doc = include_str!("../docs/screen-passwords.md")]
     struct ScreenPasswords;

@@ -48,9 +48,30 @@ pub trait Membership {
         Ok(())
     }
 
-    /// Asks for the memory that a question about this hash would look at. A hint, for callers who
-    /// ask many filters in turn: it changes no answer, and by default it does nothing.
-    #[inline]
+    /// Asks for the memory that a question about this hash, or its insert, will look at. A hint
+    /// without effect on any answer.
+    ///
+    /// For those who ask many filters in turn, which [`contains_batch`](Self::contains_batch) of one
+    /// filter does not help: call it some 16 questions ahead. It costs a few nanoseconds, so it does
+    /// not pay where the filters lie in the cache. A kind without it does nothing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use hapax::prelude::*;
+    ///
+    /// let builder = CuckooFilter::builder().capacity(1_000).false_positive_rate(0.001);
+    /// let shards = [builder.build()?, builder.build()?];
+    /// let hashes: Vec<_> =
+    ///     (0..100u64).map(|id| shards[0].seed().hash(&id)).collect::<Result<_, _>>()?;
+    /// for (i, &hash) in hashes.iter().enumerate() {
+    ///     if let Some(&later) = hashes.get(i + 16) {
+    ///         shards[(i + 16) % 2].prefetch_hash(later);
+    ///     }
+    ///     assert!(!shards[i % 2].contains_hash(hash));
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn prefetch_hash(&self, _hash: KeyHash) {}
 
     /// The probability that a key never inserted is reported present *now*, from the current

@@ -19,9 +19,17 @@ use crate::verify::{self, VerifyArgs};
 ///
 /// # Errors
 ///
-/// As [`build::run`].
+/// As [`build::run`] and [`build::forecast`], and if standard output cannot be written.
 pub(crate) fn build(args: &BuildArgs, global: Global) -> Result<Exit, Trouble> {
     let lists = lists::open_all(&args.inputs())?;
+    if args.is_dry_run() {
+        let forecast = build::forecast(&args.request(), &lists, args.rows())?;
+        if !global.quiet {
+            let shown = writeln!(io::stdout(), "{forecast}");
+            shown.map_err(|error| Trouble::stdout(&error))?;
+        }
+        return Ok(Exit::Yes);
+    }
     let progress = Progress::new(global.progress(), lists::total_len(&lists));
     let card = build::run(&args.request(), lists, &|bytes| progress.advance(bytes))?;
     drop(progress);

@@ -31,6 +31,7 @@ mod rate;
 mod rows;
 mod signals;
 mod synthetic;
+mod threads;
 mod trouble;
 mod usage;
 mod verify;

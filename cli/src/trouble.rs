@@ -34,6 +34,21 @@ impl Trouble {
         Self::new(format_args!("{what}: cannot be read: {error}"))
     }
 
+    /// Writing this file or folder failed.
+    pub(crate) fn writing(path: &Path, error: &io::Error) -> Self {
+        let why = match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                "no space is left on the disk: make room, or name a place on another one".into()
+            }
+            io::ErrorKind::ReadOnlyFilesystem => {
+                "its file system is read-only: name another place".into()
+            }
+            io::ErrorKind::NotFound => "its folder does not exist: make it first".into(),
+            _ => error.to_string(),
+        };
+        Self::new(format_args!("{}: cannot be written: {why}", shown(path)))
+    }
+
     /// Writing to standard output failed.
     pub(crate) fn stdout(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {

@@ -89,6 +89,10 @@ impl<S: AsRef<[u64]>> Membership for AnyFilter<S> {
         self.as_membership().contains_batch(hashes, present)
     }
 
+    fn prefetch_hash(&self, hash: KeyHash) {
+        self.as_membership().prefetch_hash(hash);
+    }
+
     fn false_positive_rate(&self) -> f64 {
         self.as_membership().false_positive_rate()
     }

@@ -56,7 +56,12 @@ impl Draft {
         let at_path = |error| FileError::io(path, error);
         let target = target_of(path).map_err(at_path)?;
         let folder_path = folder_of(&target);
-        let folder = File::open(&folder_path).map_err(at_path)?;
+        let folder = File::open(&folder_path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                at_path(io::Error::new(error.kind(), "its folder does not exist: make it first"))
+            }
+            _ => at_path(error),
+        })?;
 
         let temporary = temporary_file(&folder_path, readers).map_err(at_path)?;
         // Tells `remove_stale_temporaries` that somebody is at work. On a file system without locks
@@ -188,7 +193,16 @@ fn temporary_file(folder: &Path, readers: Readers) -> io::Result<NamedTempFile> 
     }
     #[cfg(not(unix))]
     let _ = readers;
-    builder.tempfile_in(folder)
+    builder.tempfile_in(folder).map_err(|error| match error.kind() {
+        // Without the made-up name, which means nothing to anybody.
+        io::ErrorKind::PermissionDenied => {
+            io::Error::new(error.kind(), "its folder may not be written to by this user")
+        }
+        kind @ (io::ErrorKind::ReadOnlyFilesystem
+        | io::ErrorKind::StorageFull
+        | io::ErrorKind::QuotaExceeded) => kind.into(),
+        _ => error,
+    })
 }
 
 /// Closes the new file to all but its owner while it is written, and says what it is to be opened to: as

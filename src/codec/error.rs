@@ -229,7 +229,16 @@ fn absolute(path: &Path) -> PathBuf {
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
+            Self::Io { path, source } => {
+                write!(f, "{}: {source}", path.display())?;
+                match source.kind() {
+                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                        f.write_str(": make room, or name a file on another disk")
+                    }
+                    io::ErrorKind::ReadOnlyFilesystem => f.write_str(": name a file elsewhere"),
+                    _ => Ok(()),
+                }
+            }
             Self::Decode { path, source } => write!(f, "{}: {source}", path.display()),
             Self::Exists { path } => {
                 write!(f, "{}: the file exists and is not to be replaced", path.display())

@@ -235,6 +235,10 @@ impl<S: AsRef<[u64]>> Membership for BlockedBloomFilter<S> {
         Ok(())
     }
 
+    fn prefetch_hash(&self, hash: KeyHash) {
+        self.lines.prefetch(self.prober().probe(hash));
+    }
+
     fn false_positive_rate(&self) -> f64 {
         let curve = || RateCurve::new(self.lines.len() as f64, self.num_probes());
         self.curve.get_or_init(curve).rate_at(self.fill_ratio())

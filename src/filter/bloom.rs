@@ -172,6 +172,10 @@ impl<S: AsRef<[u64]>> Membership for BloomFilter<S> {
         Ok(())
     }
 
+    fn prefetch_hash(&self, hash: KeyHash) {
+        self.prober().positions(hash).for_each(self.bits.fetcher());
+    }
+
     fn false_positive_rate(&self) -> f64 {
         rate_at_fill(self.fill_ratio(), self.num_probes)
     }

@@ -153,6 +153,13 @@ pub enum Shape {
         /// Epochs that can be live at once.
         epochs: u32,
     },
+    /// A binary fuse filter.
+    Fuse {
+        /// Bits in a fingerprint.
+        fingerprint_bits: u32,
+        /// Parts that are built each on its own.
+        shards: u64,
+    },
 }
 
 impl Plan {

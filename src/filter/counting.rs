@@ -255,6 +255,10 @@ impl<S: AsRef<[u64]>> Membership for CountingBloomFilter<S> {
         Ok(())
     }
 
+    fn prefetch_hash(&self, hash: KeyHash) {
+        self.prober().positions(hash).for_each(self.counters.fetcher());
+    }
+
     fn false_positive_rate(&self) -> f64 {
         rate_at_fill(self.fill_ratio(), self.num_probes)
     }

@@ -25,7 +25,7 @@
 
 use super::buckets::{
     Home, Sizes, Table, TableMut, by_width, contains, contains_all, free_slot, insert, insert_all,
-    other_bucket, prefetch_home,
+    other_bucket, prefetch,
 };
 use super::builder::{Buildable, Builder, Plan, Shape, Target, sealed};
 use super::{InvalidParts, Settings};
@@ -287,9 +287,8 @@ impl<S: AsRef<[u64]>> Membership for CuckooFilter<S> {
         Ok(())
     }
 
-    #[inline]
     fn prefetch_hash(&self, hash: KeyHash) {
-        by_width!(self.slots.bits(), [8 16 32], prefetch_home(self, hash));
+        by_width!(self.slots.bits(), [8 16 32], prefetch(self, hash));
     }
 
     fn false_positive_rate(&self) -> f64 {

@@ -35,13 +35,13 @@ mod admit;
 mod epochs;
 mod plan;
 
-use super::buckets::{Home, Table, by_width, contains, contains_all, other_bucket, prefetch_home};
+use super::buckets::{Home, Table, by_width, contains, contains_all, other_bucket, prefetch};
 use super::builder::Builder;
 use super::{InvalidParts, Settings};
 use crate::hash::{HashError, KeyHash, SecretKey, Seed};
 use crate::math::cuckoo::SLOTS_PER_BUCKET;
 use crate::math::retiring::{
-    MAX_EPOCHS, MAX_SLOT_BITS, guaranteed, min_fingerprint_bits, rate_at_load, tag_bits,
+    MAX_EPOCHS, MAX_SLOT_BITS, epoch_len, guaranteed, min_fingerprint_bits, rate_at_load, tag_bits,
 };
 use crate::membership::{BatchError, Membership, Stats, Unlock, check_lengths};
 use crate::store::{TaggedSlots, Words, words_for};
@@ -60,8 +60,8 @@ pub(crate) use plan::OnHit;
 /// of them are the last ones for sure, if epochs advance by count; see
 /// [`Builder::window`](Builder::window).
 ///
-/// [`insert_hash`](Insert::insert_hash) keeps one copy of a key, as
-/// [`insert_unique_hash`](Insert::insert_unique_hash) does.
+/// [`insert_hash`](crate::Insert::insert_hash) keeps one copy of a key, as
+/// [`insert_unique_hash`](crate::Insert::insert_unique_hash) does.
 ///
 /// # Examples
 ///
@@ -87,6 +87,9 @@ pub struct RetiringCuckooFilter<S = Words> {
     epochs: Epochs,
     advance: Advance,
     on_hit: OnHit,
+    /// Tuples of an epoch as planned, and the buckets that each of them sweeps.
+    epoch_len: u64,
+    pace: u64,
 }
 
 impl RetiringCuckooFilter {
@@ -226,7 +229,18 @@ impl<S: AsRef<[u64]>> RetiringCuckooFilter<S> {
         let (most, capacity) = (epochs.most, settings.capacity);
         InvalidParts::unless(shared, "capacity", format_args!("{most} or more"), capacity)?;
         let slots = TaggedSlots::new(words, buckets, bits, tag_bits);
-        Ok(Self { settings, slots, epochs, advance, on_hit })
+        Ok(Self::of_parts(settings, slots, epochs, (advance, on_hit)))
+    }
+
+    fn of_parts(
+        settings: Settings,
+        slots: TaggedSlots<S>,
+        epochs: Epochs,
+        (advance, on_hit): (Advance, OnHit),
+    ) -> Self {
+        let epoch_len = epoch_len(settings.capacity, epochs.most).max(1);
+        let pace = slots.buckets().div_ceil(epoch_len);
+        Self { settings, slots, epochs, advance, on_hit, epoch_len, pace }
     }
 
     /// Compares what is stored about the slots with the slots. O(slots).
@@ -314,18 +328,20 @@ impl<S: AsRef<[u64]>> Membership for RetiringCuckooFilter<S> {
 
     #[inline]
     fn contains_hash(&self, hash: KeyHash) -> bool {
-        by_width!(self.slots.bits(), [16 32 64], contains(self, hash))
+        by_width!(self.slots.bits(), [16 17 27 32 64], contains(self, hash))
     }
 
     fn contains_batch(&self, hashes: &[KeyHash], present: &mut [bool]) -> Result<(), BatchError> {
         check_lengths(hashes.len(), present.len())?;
-        by_width!(self.slots.bits(), [16 32 64], contains_all(self, hashes, present));
+        let (settings, on) = (self.settings.unkeyed(), (self.advance, self.on_hit));
+        let view =
+            RetiringCuckooFilter::of_parts(settings, self.slots.view(), self.epochs.clone(), on);
+        by_width!(view.slots.bits(), [16 17 27 32 64], contains_all(&view, hashes, present));
         Ok(())
     }
 
-    #[inline]
     fn prefetch_hash(&self, hash: KeyHash) {
-        by_width!(self.slots.bits(), [16 32 64], prefetch_home(self, hash));
+        by_width!(self.slots.bits(), [16 17 27 32 64], prefetch(self, hash));
     }
 
     fn false_positive_rate(&self) -> f64 {

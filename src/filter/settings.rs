@@ -26,6 +26,12 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// The same, but for the hash function: for work on hashes alone.
+    pub(crate) fn unkeyed(&self) -> Self {
+        let Self { salt, capacity, past_capacity, len, .. } = *self;
+        Self { seed: Seed::default(), salt, capacity, past_capacity, len }
+    }
+
     /// `Some(Full)` if one more key would break the promise.
     #[inline]
     pub(crate) fn refusal(&self) -> Option<Full> {

@@ -38,6 +38,7 @@ use super::word::{Probe, Prober, WordBloomFilter, stats};
 use crate::error::{BuildError, Full, FullReason};
 use crate::hash::{HashError, KeyHash, SecretKey, Seed};
 use crate::membership::{Insert, Membership, Seen, SharedInsert, Stats, Unlock};
+use crate::simd::prefetch;
 use crate::store::Words;
 use crate::sync::{AtomicU64, Ordering};
 
@@ -223,6 +224,10 @@ impl Membership for SharedBloomFilter {
     #[inline]
     fn contains_hash(&self, hash: KeyHash) -> bool {
         self.holds(self.probe(hash))
+    }
+
+    fn prefetch_hash(&self, hash: KeyHash) {
+        prefetch(&self.words, self.probe(hash).word);
     }
 
     fn false_positive_rate(&self) -> f64 {

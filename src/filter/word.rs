@@ -247,6 +247,10 @@ impl<S: AsRef<[u64]>> Membership for WordBloomFilter<S> {
         Ok(())
     }
 
+    fn prefetch_hash(&self, hash: KeyHash) {
+        prefetch(self.words(), self.prober().probe(hash).word);
+    }
+
     fn false_positive_rate(&self) -> f64 {
         self.stats().false_positive_rate
     }

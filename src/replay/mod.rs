@@ -3,15 +3,22 @@
 //! ```text
 //!  upstream ──log──▶ a b c d e   ──crash, replay of what was not acknowledged──▶   c d e f g
 //!                    │ │ │ │ │                                                     ✗ ✗ ✗ │ │
-//!  ReplayFilter      first sightings pass                        replays are dropped     pass
+//!  guard             processed                                   replays are dropped     processed
 //! ```
 //!
-//! - [`GenerationWindow`] keeps memory bounded on an endless stream: two filters take turns.
-//! - [`RetiringCuckooFilter`](crate::RetiringCuckooFilter) forgets a small part of its window at a time,
-//!   in half of the memory and two cache lines a lookup; [`Window`] is what the two share.
-//! - [`ReplayFilter`] counts what passed and what was dropped, and estimates how many of the
-//!   dropped were new: the price of a filter's false positives, always at hand.
-//! - [`drop_replays`](DropReplaysExt::drop_replays) is both as an iterator adaptor.
+//! | | |
+//! |---|---|
+//! | [`ReplayGuard`] | judges each tuple by exact evidence first and by a filter last, within a loss budget |
+//! | [`Ticket`] | says when a tuple's output is durable |
+//! | [`Position`], [`ChannelKind`] | where a tuple stands in upstream's log, and what that is worth |
+//! | [`KeyGroups`], [`GroupRange`] | how state is shared out among workers |
+//! | [`state`] | the state in a folder or a bucket: immutable objects, manifests, one writer |
+//! | [`Window`] | what the windows of a stream share: [`GenerationWindow`], [`RetiringCuckooFilter`](crate::RetiringCuckooFilter) |
+//! | [`ReplayFilter`] | a window with accounts, without the guard's rules |
+//! | [`DropReplaysExt`], [`UniqueWithinExt`] | iterators (and streams) over a guard and over a filter |
+//!
+//! Which to take, how to size it and in which order to do things is a guide of its own,
+//! `docs/recover-without-duplicates.md` in the repository.
 //!
 //! # What it costs
 //!
@@ -29,6 +36,8 @@
 //!
 //! # Examples
 //!
+//! A filter alone, for an iterator; [`ReplayGuard`] has an example of the guard.
+//!
 //! ```
 //! use hapax::prelude::*;
 //! use hapax::replay::{GenerationWindow, ReplayFilter};
@@ -37,31 +46,35 @@
 //! let mut filter = ReplayFilter::new(GenerationWindow::new(&window)?);
 //!
 //! let log = [1u64, 2, 3, 2, 3, 4];
-//! let passed: Result<Vec<u64>, _> = log.into_iter().drop_replays(&mut filter, |id| *id).collect();
+//! let passed: Result<Vec<u64>, _> = log.into_iter().unique_within(&mut filter, |id| *id).collect();
 //! assert_eq!(passed?, [1, 2, 3, 4]);
 //! assert_eq!((filter.counts().passed, filter.counts().dropped), (4, 2));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod adaptors;
 mod checkpoint;
 mod contract;
 mod filter;
 mod groups;
 mod guard;
-mod iter;
 mod positions;
 pub mod state;
 mod window;
 
+pub use adaptors::{
+    Admitted, DropReplays, DropReplaysExt, NotAdmitted, Refused, UniqueWithin, UniqueWithinExt,
+};
+#[cfg(feature = "stream")]
+pub use adaptors::{DropReplaysStream, DropReplaysStreamExt};
 pub use contract::Window;
 pub use filter::{Counts, ReplayFilter};
 pub use groups::{GroupRange, GroupsError, KeyGroups};
 pub use guard::{
     Accounts, Action, AdmitError, Backpressure, Batch, ChannelReport, Checkpoint, Clock, Confirm,
-    ConfirmError, Delivery, Fate, GuardError, GuardPlan, Judged, OnFull, OnMissingId, OnProbable,
-    OnStale, Opened, Placement, ReplayGuard, ReplayGuardBuilder, Snapshot, StateFault, StateReport,
-    SystemClock, Ticket, Tuple, Unconfirmed, Verdict,
+    ConfirmError, Delivery, EpochReport, Fate, GuardError, GuardPlan, Judged, OnFull, OnMissingId,
+    OnProbable, OnStale, Opened, Placement, ReplayGuard, ReplayGuardBuilder, Snapshot, StateFault,
+    StateReport, SystemClock, Ticket, Tuple, Unconfirmed, Verdict,
 };
-pub use iter::{DropReplays, DropReplaysExt, Refused};
 pub use positions::{ChannelKind, Evidence, Position};
 pub use window::GenerationWindow;

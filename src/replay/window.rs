@@ -167,6 +167,11 @@ impl<F: Membership> Membership for GenerationWindow<F> {
         self.current.contains_hash(hash) || self.previous.contains_hash(hash)
     }
 
+    fn prefetch_hash(&self, hash: KeyHash) {
+        self.current.prefetch_hash(hash);
+        self.previous.prefetch_hash(hash);
+    }
+
     fn false_positive_rate(&self) -> f64 {
         combined_rate(self.current.false_positive_rate(), self.previous.false_positive_rate())
     }

@@ -38,6 +38,7 @@ pub mod digest;
 mod error;
 mod hex;
 pub mod list;
+mod naming;
 #[expect(clippy::module_inception, reason = "`Screen` in `screen::screen`, re-exported here")]
 mod screen;
 mod verdict;

@@ -236,7 +236,7 @@ impl Prefetch {
 
     /// Asks for the line of a probe.
     #[inline]
-    fn line(self, probe: Probe) -> Probe {
+    pub(crate) fn line(self, probe: Probe) -> Probe {
         self.word(probe.line.wrapping_mul(LINE_WORDS));
         probe
     }

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::simd::{LINE_WORDS, Path, Probe, Rounds};
+use crate::simd::{LINE_WORDS, Path, Prefetch, Probe, Rounds};
 
 /// Lines over words `S`.
 #[derive(Clone)]
@@ -50,6 +50,12 @@ impl<S: AsRef<[u64]>> Lines<S> {
     #[inline]
     pub(crate) fn contains(&self, probe: Probe) -> bool {
         self.path.contains(self.words(), self.rounds, probe)
+    }
+
+    /// Asks for the line of a key; a hint.
+    #[inline]
+    pub(crate) fn prefetch(&self, probe: Probe) {
+        Prefetch::of(self.words()).line(probe);
     }
 
     /// [`contains`](Self::contains) for `len` keys, in order, with their lines fetched ahead.

@@ -24,6 +24,8 @@
 
 use std::fmt;
 
+use bytemuck::{cast_slice, cast_slice_mut};
+
 use crate::simd::prefetch;
 
 /// Slots in a bucket.
@@ -34,6 +36,11 @@ pub(super) const MAX_NARROW: u32 = 64 / SLOTS;
 
 /// The widest slots of which four fit into two words, and are read as three.
 pub(super) const MAX_WIDE: u32 = 128 / SLOTS;
+
+/// The widest slots of which two, and the widest of which one, is within eight bytes that start at
+/// any byte: 57 bits and more are left after a shift by up to 7.
+pub(super) const MAX_HALVED: u32 = 28;
+const MAX_IN_EIGHT_BYTES: u32 = 57;
 
 /// In place of a width that is known at compile time: any. With a constant, all shifts and masks
 /// are constants.
@@ -91,6 +98,11 @@ impl<S: AsRef<[u64]>> Slots<S> {
         if B == ANY { self.bits } else { B }
     }
 
+    /// The same table, to be read.
+    pub(super) fn view(&self) -> Slots<&[u64]> {
+        Slots { words: self.words(), buckets: self.buckets, bits: self.bits }
+    }
+
     fn word(&self, index: usize) -> u64 {
         self.words().get(index).copied().unwrap_or(0)
     }
@@ -100,6 +112,29 @@ impl<S: AsRef<[u64]>> Slots<S> {
     const fn start<const B: u32>(&self, bucket: u64) -> (usize, u32) {
         let start = bucket * (SLOTS * self.width::<B>()) as u64;
         ((start / 64) as usize, (start % 64) as u32)
+    }
+
+    /// The bits from a position on, 57 or more: one load where words lie in memory with their low
+    /// byte first.
+    #[inline]
+    fn from_bit(&self, position: u64) -> u64 {
+        if cfg!(target_endian = "little") {
+            let (byte, shift) = ((position / 8) as usize, position % 8);
+            let bytes =
+                cast_slice::<u64, u8>(self.words()).get(byte..).and_then(<[u8]>::first_chunk);
+            bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes)) >> shift
+        } else {
+            let (word, shift) = ((position / 64) as usize, position % 64);
+            self.word(word) >> shift | self.word(word + 1) << 1 << (63 - shift)
+        }
+    }
+
+    /// The two halves of a bucket of slots of up to [`MAX_HALVED`] bits, with what follows them.
+    #[inline]
+    pub(super) fn halves<const B: u32>(&self, bucket: u64) -> [u64; 2] {
+        let bits = u64::from(self.width::<B>());
+        let start = bucket * (u64::from(SLOTS) * bits);
+        [self.from_bit(start), self.from_bit(start + 2 * bits)]
     }
 
     /// A bucket of slots of up to 16 bits.
@@ -168,13 +203,11 @@ impl<S: AsRef<[u64]>> Slots<S> {
     #[inline]
     pub(crate) fn slot<const B: u32>(&self, bucket: u64, slot: usize) -> u64 {
         let bits = self.width::<B>();
-        let at = slot as u32 * bits;
-        let packed = if bits <= MAX_NARROW {
-            self.narrow::<B>(bucket) >> at
+        let at = bucket * u64::from(SLOTS * bits) + slot as u64 * u64::from(bits);
+        let packed = if bits <= MAX_IN_EIGHT_BYTES {
+            self.from_bit(at)
         } else {
-            let (word, shift) = self.start::<B>(bucket);
-            let at = (at + shift) as usize;
-            let (word, shift) = (word + at / 64, at % 64);
+            let (word, shift) = ((at / 64) as usize, at % 64);
             // The bits of the second word, of which there are none if the shift is 0.
             self.word(word) >> shift | self.word(word + 1) << 1 << (63 - shift)
         };
@@ -210,13 +243,27 @@ impl<S: AsRef<[u64]>> Slots<S> {
 }
 
 impl<S: AsRef<[u64]> + AsMut<[u64]>> Slots<S> {
+    /// The same table, for as long as a batch takes: where its words are is found out once.
+    pub(super) fn lend(&mut self) -> Slots<&mut [u64]> {
+        Slots { words: self.words.as_mut(), buckets: self.buckets, bits: self.bits }
+    }
+
     /// Stores a slot. Buckets past the end change nothing.
     #[inline]
     pub(crate) fn set<const B: u32>(&mut self, bucket: u64, slot: usize, value: u64) {
         let bits = self.width::<B>();
         let start = bucket * u64::from(SLOTS * bits) + slot as u64 * u64::from(bits);
-        let (word, shift) = ((start / 64) as usize, (start % 64) as u32);
         let mask = mask(bits);
+        if cfg!(target_endian = "little") && bits <= MAX_IN_EIGHT_BYTES {
+            let (byte, shift) = ((start / 8) as usize, start % 8);
+            let bytes = cast_slice_mut::<u64, u8>(self.words.as_mut()).get_mut(byte..);
+            if let Some(bytes) = bytes.and_then(<[u8]>::first_chunk_mut) {
+                let held = u64::from_le_bytes(*bytes);
+                *bytes = (held & !(mask << shift) | (value & mask) << shift).to_le_bytes();
+            }
+            return;
+        }
+        let (word, shift) = ((start / 64) as usize, (start % 64) as u32);
         if bits.is_power_of_two() {
             if let Some(word) = self.words.as_mut().get_mut(word) {
                 *word = *word & !(mask << shift) | (value & mask) << shift;

@@ -25,7 +25,7 @@
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Mul, Not, Shl, Shr, Sub};
 
-use super::slots::{MAX_NARROW, MAX_WIDE, SLOTS, Slots};
+use super::slots::{MAX_HALVED, MAX_NARROW, MAX_WIDE, SLOTS, Slots};
 
 /// The tags that are live.
 #[derive(Clone, Copy, Debug)]
@@ -43,25 +43,34 @@ pub(crate) struct TaggedSlots<S> {
     fields: Fields<u128>,
 }
 
-/// One bit for each slot of a bucket: the lowest of its `stride` bits.
+/// One bit for each slot of a bucket: the lowest of its `stride` bits, in each half.
 #[derive(Clone, Copy)]
-struct Marks {
-    bits: u128,
+pub(crate) struct Marks {
+    halves: [u64; 2],
     stride: u32,
 }
 
 impl Marks {
+    /// From those of all four slots in one integer.
     #[inline]
-    const fn any(self) -> bool {
-        self.bits != 0
+    fn of_four<P: Packed>(bits: P, stride: u32) -> Self {
+        let low: u128 = bits.into();
+        let high: u128 = (bits >> stride >> stride).into();
+        // What is left of the high half in the low one is above both of its slots.
+        Self { halves: [low as u64 & ((1 << stride << 1) - 1), high as u64], stride }
+    }
+
+    #[inline]
+    pub(crate) const fn any(self) -> bool {
+        self.halves[0] | self.halves[1] != 0
     }
 
     /// The first slot that is marked.
     #[inline]
-    fn first(self) -> Option<usize> {
-        let position = self.bits.trailing_zeros();
-        let slot = (1..SLOTS).map(|slot| usize::from(position >= slot * self.stride)).sum();
-        self.any().then_some(slot)
+    pub(crate) fn first(self) -> Option<usize> {
+        let pair = |half: u64| half & 1 | half >> self.stride << 1;
+        let marks = pair(self.halves[0]) | pair(self.halves[1]) << 2;
+        self.any().then_some(marks.trailing_zeros() as usize)
     }
 }
 
@@ -100,6 +109,20 @@ struct Fields<P> {
 }
 
 impl Fields<u128> {
+    /// For two slots of up to half a word.
+    #[inline]
+    const fn of_a_half(self, bits: u32) -> Fields<u64> {
+        let slots = (1 << bits << bits) - 1;
+        let Fields { ones, values, tags, value_bits, tag_bits } = self.in_a_word();
+        Fields {
+            ones: ones & slots,
+            values: values & slots,
+            tags: tags & slots,
+            value_bits,
+            tag_bits,
+        }
+    }
+
     const fn new(bits: u32, tag_bits: u32) -> Self {
         let ones =
             if bits <= MAX_WIDE { 1 | 1 << bits | 1 << (2 * bits) | 1 << (3 * bits) } else { 1 };
@@ -141,9 +164,9 @@ impl<P: Packed> Fields<P> {
     }
 }
 
-/// A question to the slots of an integer of either size.
-trait Question: Copy {
-    fn ask<P: Packed>(self, fields: Fields<P>, packed: P) -> P;
+/// Questions to the slots of an integer of either size.
+trait Question<const N: usize>: Copy {
+    fn ask<P: Packed>(self, fields: Fields<P>, packed: P) -> [P; N];
 }
 
 #[derive(Clone, Copy)]
@@ -152,25 +175,35 @@ struct Holds(u64, LiveTags);
 struct Free(LiveTags);
 #[derive(Clone, Copy)]
 struct OfTag(u64);
+#[derive(Clone, Copy)]
+struct HoldsOrFree(u64, LiveTags);
 
-impl Question for Holds {
+impl Question<1> for Holds {
     #[inline]
-    fn ask<P: Packed>(self, fields: Fields<P>, packed: P) -> P {
-        fields.equal(packed, self.0) & !fields.expired(packed, self.1)
+    fn ask<P: Packed>(self, fields: Fields<P>, packed: P) -> [P; 1] {
+        [fields.equal(packed, self.0) & !fields.expired(packed, self.1)]
     }
 }
 
-impl Question for Free {
+impl Question<1> for Free {
     #[inline]
-    fn ask<P: Packed>(self, fields: Fields<P>, packed: P) -> P {
-        fields.equal(packed, 0) | fields.expired(packed, self.0)
+    fn ask<P: Packed>(self, fields: Fields<P>, packed: P) -> [P; 1] {
+        [fields.equal(packed, 0) | fields.expired(packed, self.0)]
     }
 }
 
-impl Question for OfTag {
+impl Question<1> for OfTag {
     #[inline]
-    fn ask<P: Packed>(self, fields: Fields<P>, packed: P) -> P {
-        fields.tagged(packed, self.0) & !fields.equal(packed, 0)
+    fn ask<P: Packed>(self, fields: Fields<P>, packed: P) -> [P; 1] {
+        [fields.tagged(packed, self.0) & !fields.equal(packed, 0)]
+    }
+}
+
+impl Question<2> for HoldsOrFree {
+    #[inline]
+    fn ask<P: Packed>(self, fields: Fields<P>, packed: P) -> [P; 2] {
+        let expired = fields.expired(packed, self.1);
+        [fields.equal(packed, self.0) & !expired, fields.equal(packed, 0) | expired]
     }
 }
 
@@ -189,6 +222,11 @@ impl<S: AsRef<[u64]>> TaggedSlots<S> {
         self.slots.buckets()
     }
 
+    /// The same table, to be read: where its words are is found out once.
+    pub(crate) fn view(&self) -> TaggedSlots<&[u64]> {
+        TaggedSlots { slots: self.slots.view(), fields: self.fields }
+    }
+
     /// Bits in a slot.
     pub(crate) const fn bits(&self) -> u32 {
         self.slots.bits()
@@ -202,27 +240,40 @@ impl<S: AsRef<[u64]>> TaggedSlots<S> {
         self.fields.value_bits
     }
 
-    #[inline]
-    fn ask<const B: u32>(&self, bucket: u64, question: impl Question) -> Marks {
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call takes as long as the answer")]
+    fn ask<const B: u32, const N: usize>(
+        &self,
+        bucket: u64,
+        question: impl Question<N>,
+    ) -> [Marks; N] {
         let bits = self.slots.width::<B>();
         if bits <= MAX_NARROW {
             let packed = self.slots.narrow::<B>(bucket);
-            Marks { bits: question.ask(self.fields.in_a_word(), packed).into(), stride: bits }
+            let marks = question.ask(self.fields.in_a_word(), packed);
+            marks.map(|marks| Marks::of_four(marks, bits))
+        } else if bits <= MAX_HALVED {
+            let fields = self.fields.of_a_half(bits);
+            let [low, high] = self.slots.halves::<B>(bucket).map(|half| question.ask(fields, half));
+            std::array::from_fn(|i| Marks { halves: [low[i], high[i]], stride: bits })
         } else if bits <= MAX_WIDE {
             let packed = self.slots.wide::<B>(bucket);
-            Marks { bits: question.ask(self.fields, packed), stride: bits }
+            question.ask(self.fields, packed).map(|marks| Marks::of_four(marks, bits))
         } else {
             let fields = self.fields.in_a_word();
-            let mark = |slot| question.ask(fields, self.slots.slot::<B>(bucket, slot as usize));
-            let marks = (0..SLOTS).fold(0, |marks, slot| marks | mark(slot) << slot);
-            Marks { bits: marks.into(), stride: 1 }
+            let mark = |slot| question.ask(fields, self.slots.slot::<B>(bucket, slot));
+            let slots = [mark(0), mark(1), mark(2), mark(3)];
+            std::array::from_fn(|i| Marks {
+                halves: [slots[0][i] | slots[1][i] << 1, slots[2][i] | slots[3][i] << 1],
+                stride: 1,
+            })
         }
     }
 
     /// Whether a slot holds the value under a live tag.
     #[inline]
     pub(crate) fn holds<const B: u32>(&self, bucket: u64, value: u64, tags: LiveTags) -> bool {
-        self.ask::<B>(bucket, Holds(value, tags)).any()
+        self.ask::<B, 1>(bucket, Holds(value, tags))[0].any()
     }
 
     /// The first slot that holds the value under a live tag.
@@ -233,19 +284,36 @@ impl<S: AsRef<[u64]>> TaggedSlots<S> {
         value: u64,
         tags: LiveTags,
     ) -> Option<usize> {
-        self.ask::<B>(bucket, Holds(value, tags)).first()
+        self.ask::<B, 1>(bucket, Holds(value, tags))[0].first()
     }
 
     /// The first slot that is empty or whose tag is not live.
     #[inline]
     pub(crate) fn first_free<const B: u32>(&self, bucket: u64, tags: LiveTags) -> Option<usize> {
-        self.ask::<B>(bucket, Free(tags)).first()
+        self.ask::<B, 1>(bucket, Free(tags))[0].first()
+    }
+
+    /// Slots that hold the value under a live tag, and those that are free.
+    #[inline]
+    pub(crate) fn held_and_free<const B: u32>(
+        &self,
+        bucket: u64,
+        value: u64,
+        tags: LiveTags,
+    ) -> [Marks; 2] {
+        self.ask::<B, 2>(bucket, HoldsOrFree(value, tags))
+    }
+
+    /// Whether a slot that is not empty has this tag.
+    #[inline]
+    pub(crate) fn holds_tag<const B: u32>(&self, bucket: u64, tag: u64) -> bool {
+        self.ask::<B, 1>(bucket, OfTag(tag))[0].any()
     }
 
     /// The first slot that is not empty and has this tag.
     #[inline]
     pub(crate) fn first_tagged<const B: u32>(&self, bucket: u64, tag: u64) -> Option<usize> {
-        self.ask::<B>(bucket, OfTag(tag)).first()
+        self.ask::<B, 1>(bucket, OfTag(tag))[0].first()
     }
 
     /// Value and tag of a slot.
@@ -274,6 +342,11 @@ impl<S: AsRef<[u64]>> TaggedSlots<S> {
 }
 
 impl<S: AsRef<[u64]> + AsMut<[u64]>> TaggedSlots<S> {
+    /// The same table, to be changed.
+    pub(crate) fn lend(&mut self) -> TaggedSlots<&mut [u64]> {
+        TaggedSlots { slots: self.slots.lend(), fields: self.fields }
+    }
+
     /// Stores value and tag.
     #[inline]
     pub(crate) fn set<const B: u32>(&mut self, bucket: u64, slot: usize, value: u64, tag: u64) {

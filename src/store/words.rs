@@ -36,7 +36,7 @@ enum Raw {
     /// alignment for free, and its zeroed pages touched at once: the system allocator zeroes
     /// over-aligned memory by hand.)
     Heap(Vec<u64>),
-    /// Anonymous pages; their length is a multiple of eight bytes.
+    /// Anonymous pages, which start at a page; their length is a multiple of eight bytes.
     Pages(MmapMut),
 }
 
@@ -83,8 +83,7 @@ impl Words {
     fn all(&self) -> &[u64] {
         match &self.raw {
             Raw::Heap(words) => words,
-            // Pages are aligned, so this is the middle without ends.
-            Raw::Pages(map) => bytemuck::pod_align_to(map).1,
+            Raw::Pages(map) => bytemuck::cast_slice(map),
         }
     }
 
@@ -109,7 +108,7 @@ impl AsMut<[u64]> for Words {
         let range = self.start..self.start + self.len;
         match &mut self.raw {
             Raw::Heap(words) => &mut words[range],
-            Raw::Pages(map) => &mut bytemuck::pod_align_to_mut(map).1[range],
+            Raw::Pages(map) => &mut bytemuck::cast_slice_mut(map)[range],
         }
     }
 }

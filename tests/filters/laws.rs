@@ -159,6 +159,22 @@ fn contains_batch_equals_one_by_one<F: Subject>(case: &Case<F>, shape: Shape) {
     }
 }
 
+/// Asking for memory changes neither answers nor state, for members and strangers, empty or full.
+fn prefetching_changes_nothing<F: Subject>(case: &Case<F>, shape: Shape) {
+    let (full, members) = filled(case, shape);
+    for filter in [full, case.empty()] {
+        let before = bytes(&filter);
+        let behind: &dyn Membership = &filter;
+        for key in members.iter().copied().chain(shape.strangers(300)) {
+            let answer = filter.contains_hash(key);
+            filter.prefetch_hash(key);
+            behind.prefetch_hash(key);
+            assert_eq!(filter.contains_hash(key), answer, "{}", case.name);
+        }
+        assert!(bytes(&filter) == before, "{}", case.name);
+    }
+}
+
 /// A batch of inserts does and says what inserts one by one do and say, repeats within it too,
 /// and stops at the first refusal.
 fn insert_batch_equals_one_by_one<F: Subject>(case: &Case<F>, shape: Shape) {
@@ -337,7 +353,7 @@ macro_rules! laws_of_insert {
         laws! { $kind: $filter;
             no_member_is_denied empty_answers_no never_is_certain insert_unique_keeps_one
             refused_insert_changes_nothing degrade_goes_past_the_capacity
-            contains_batch_equals_one_by_one insert_batch_equals_one_by_one
+            contains_batch_equals_one_by_one prefetching_changes_nothing insert_batch_equals_one_by_one
             clear_forgets_everything equal_inserts_give_equal_filters dyn_membership_answers_alike
             $($more)*
         }

@@ -1,11 +1,11 @@
-//! `drop_replays`: order, laziness, honesty, and what happens to a tuple that cannot be judged.
+//! `unique_within`: order, laziness, honesty, and what happens to a tuple that cannot be judged.
 
 use std::cell::Cell;
 use std::iter::FusedIterator;
 
 use hapax::codec::{Artefact, Provenance};
 use hapax::prelude::*;
-use hapax::replay::{DropReplays, Refused, ReplayFilter};
+use hapax::replay::{Refused, ReplayFilter, UniqueWithin};
 use hapax::{FullReason, InsertError};
 
 use crate::subject::{Rng, bloom, cuckoo, passes, windowed};
@@ -26,7 +26,7 @@ fn first_sightings_keep_their_order() {
     }
     let mut filter = window();
     let passed: Vec<u64> =
-        log.iter().copied().drop_replays(&mut filter, |id| *id).map(Result::unwrap).collect();
+        log.iter().copied().unique_within(&mut filter, |id| *id).map(Result::unwrap).collect();
     assert_eq!(passed, expected);
     assert_eq!(filter.counts().passed, expected.len() as u64);
     assert_eq!(filter.counts().judged(), log.len() as u64);
@@ -37,7 +37,7 @@ fn nothing_is_pulled_before_it_is_asked_for() {
     let pulled = Cell::new(0);
     let log = [1u64, 1, 1, 2, 3].into_iter().inspect(|_| pulled.set(pulled.get() + 1));
     let mut filter = window();
-    let mut tuples = log.drop_replays(&mut filter, |id| *id);
+    let mut tuples = log.unique_within(&mut filter, |id| *id);
     let after = |tuples: &mut dyn Iterator<Item = Result<u64, Refused<u64>>>| {
         (tuples.next().map(Result::unwrap), pulled.get())
     };
@@ -45,7 +45,7 @@ fn nothing_is_pulled_before_it_is_asked_for() {
     assert_eq!(after(&mut tuples), (Some(1), 1));
     assert_eq!(after(&mut tuples), (Some(2), 4));
     // The accounts are those of what was yielded.
-    let counts = DropReplays::replay_filter(&tuples).counts();
+    let counts = UniqueWithin::replay_filter(&tuples).counts();
     assert_eq!((counts.passed, counts.dropped), (2, 2));
     assert_eq!(after(&mut tuples), (Some(3), 5));
     assert_eq!(after(&mut tuples), (None, 5));
@@ -59,7 +59,7 @@ fn the_size_hint_holds_at_every_step() {
         expected.sort_unstable();
         expected.dedup();
         let mut left = expected.len();
-        let mut tuples = log.into_iter().drop_replays(&mut filter, |id| *id);
+        let mut tuples = log.into_iter().unique_within(&mut filter, |id| *id);
         loop {
             let (least, most) = tuples.size_hint();
             assert!(
@@ -74,7 +74,7 @@ fn the_size_hint_holds_at_every_step() {
         assert_eq!((left, tuples.size_hint()), (0, (0, Some(0))));
     }
     let mut filter = window();
-    assert_eq!((0u64..).filter(|_| true).drop_replays(&mut filter, |id| *id).size_hint().0, 0);
+    assert_eq!((0u64..).filter(|_| true).unique_within(&mut filter, |id| *id).size_hint().0, 0);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn an_end_stays_an_end() {
         tuples
     }
     let mut filter = window();
-    let mut tuples = fused([1u64, 1].into_iter().drop_replays(&mut filter, |id| *id));
+    let mut tuples = fused([1u64, 1].into_iter().unique_within(&mut filter, |id| *id));
     assert_eq!(tuples.next(), Some(Ok(1)));
     assert!((0..5).all(|_| tuples.next().is_none()));
 }
@@ -97,7 +97,7 @@ fn the_id_is_asked_for_once_a_tuple() {
         asked.set(asked.get() + 1);
         tuple.0
     };
-    let passed: Vec<_> = log.drop_replays(&mut filter, id).map(Result::unwrap).collect();
+    let passed: Vec<_> = log.unique_within(&mut filter, id).map(Result::unwrap).collect();
     assert_eq!(asked.get(), 1_000);
     // The tuple that is yielded is the first of its id.
     assert!(passed.into_iter().eq((0..300).map(|id| (id, id))));
@@ -116,7 +116,7 @@ fn a_tuple_that_a_full_filter_refuses_is_in_the_error() {
     let before = state(&filter);
     // Full is full for new tuples only; what cannot be judged does not end the stream either.
     let log = [(500, "new"), (501, "newer")];
-    let answers: Vec<_> = log.into_iter().drop_replays(&mut filter, |tuple| tuple.0).collect();
+    let answers: Vec<_> = log.into_iter().unique_within(&mut filter, |tuple| tuple.0).collect();
     assert_eq!(answers.len(), 2);
     for (answer, sent) in answers.into_iter().zip(log) {
         let Refused { tuple, cause } = answer.unwrap_err();

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use clap::Args;
 use hapax::codec::Existing;
 
+use super::request::MAX_RATE;
 use super::{BuildRequest, FilterKind, Size};
 use crate::exit;
 use crate::lists::{DigestChoice, FormatChoice, Input, Reading, ZeroCountChoice};
-use crate::{bytes, rate};
+use crate::{bytes, rate, threads};
 
 /// Make a filter from lists
 ///
@@ -23,6 +24,7 @@ use crate::{bytes, rate};
 /// with; a row that is none of this stops the build and is named by its number and place.
 #[derive(Args, Debug)]
 #[command(after_help = exit::section(exit::DOING))]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct BuildArgs {
     /// Lists to build from: files, folders of range files, `-` for standard input
     #[arg(value_name = "LIST", required = true)]
@@ -30,9 +32,15 @@ pub(crate) struct BuildArgs {
     /// The file to write
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Replace the output if it exists
+    /// Replace the output if it exists, and build even if the false positive rate is above 1 %
     #[arg(short, long)]
     force: bool,
+    /// Tell what would be built, and build nothing: the size, the rate, and what the build takes
+    #[arg(long)]
+    dry_run: bool,
+    /// How many rows there are, for a dry run of what is compressed or comes from a pipe
+    #[arg(long, value_name = "N", requires = "dry_run")]
+    rows: Option<u64>,
     /// What a row is
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     format: FormatChoice,
@@ -42,11 +50,12 @@ pub(crate) struct BuildArgs {
     /// The kind of filter
     #[arg(long, value_enum, value_name = "KIND", default_value_t)]
     kind: FilterKind,
-    /// The chance that a good password is refused, such as 1e-5, 0.01%, 1/65536 or 2^-16 [default:
-    /// 2^-16]
+    /// The chance that a good password is refused, such as 1e-5, 0.01%, 1/65536 or 2^-16; above 1 %
+    /// only with --force [default: 2^-16]
     #[arg(long, value_name = "RATE", value_parser = rate::parse, conflicts_with = "bytes")]
     false_positive_rate: Option<f64>,
-    /// The most bytes that the filter may take, such as 64M, in place of a rate
+    /// The most bytes that the filter may take, such as 64M, in place of a rate; refused if the rate
+    /// that follows is above 1 %, unless with --force
     #[arg(long, value_name = "SIZE", value_parser = bytes::parse)]
     bytes: Option<u64>,
     /// Leave out rows counted less often than this
@@ -73,7 +82,7 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_name = "FOLDER")]
     tmp: Option<PathBuf>,
     /// Threads that build [default: the number of processors]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = threads::parse)]
     threads: Option<NonZero<u16>>,
     /// The rows of a pipe may come in any order, even if the first half million are sorted
     #[arg(long)]
@@ -93,6 +102,16 @@ impl BuildArgs {
     /// The lists, as they were named.
     pub(crate) fn inputs(&self) -> Vec<Input> {
         self.lists.iter().cloned().map(Input::from).collect()
+    }
+
+    /// Whether the build is only to be foretold.
+    pub(crate) const fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
+    /// How many rows there are, where the user says.
+    pub(crate) const fn rows(&self) -> Option<u64> {
+        self.rows
     }
 
     /// What is asked for.
@@ -116,6 +135,7 @@ impl BuildArgs {
                 (None, Some(bytes)) => Size::Bytes(bytes),
                 (None, None) => Size::default(),
             },
+            max_rate: if self.force { 1.0 } else { MAX_RATE },
             memory: self.memory,
             tmp: self.tmp.clone().unwrap_or_else(std::env::temp_dir),
             threads: self.threads.map(|threads| threads.get().into()),
@@ -135,6 +155,7 @@ mod tests {
     use hapax::screen::list::ZeroCount;
 
     use super::*;
+    use crate::trouble::Trouble;
 
     #[derive(Debug, Parser)]
     struct Line {
@@ -177,8 +198,36 @@ mod tests {
         assert_eq!((request.top, request.require_complete), (Some(9), true));
         assert_eq!(request.reading.zero_count, ZeroCount::Keep);
         assert_eq!([request.name, request.source, request.date], ["n", "s", "d"]);
+        let args = parse("a -o out --dry-run --rows 9").unwrap();
+        assert_eq!((args.is_dry_run(), args.rows()), (true, Some(9)));
         let args = parse("a -o out --false-positive-rate 1/100").unwrap();
+        assert!(!args.is_dry_run());
         assert_eq!(args.request().size, Size::Rate(0.01));
+    }
+
+    #[test]
+    fn a_rate_above_one_in_a_hundred_must_be_forced() {
+        let allowed = |line: &str, rate| parse(line).unwrap().request().allow(rate);
+        for given in ["1/100", "1%", "0.01", "10^-2", "2^-16"] {
+            let request =
+                parse(&format!("a -o out --false-positive-rate {given}")).unwrap().request();
+            let Size::Rate(rate) = request.size else { panic!("{:?}", request.size) };
+            assert!(request.allow(rate).is_ok(), "{given}");
+        }
+        let refused = |line: &str, rate| match allowed(line, rate) {
+            Err(Trouble::Message(message)) => message,
+            other => panic!("{line}: {other:?}"),
+        };
+        let message = refused("a -o out --false-positive-rate 3%", 0.03);
+        assert!(message.starts_with("a false positive rate of 3.000 % is above"), "{message}");
+        for part in ["limit of 1 %", "every 100th good password", "a lower", "--force"] {
+            assert!(message.contains(part), "{message}");
+        }
+        let message = refused("a -o out --kind bloom --bytes 1K", 0.010_01);
+        assert!(message.contains("rate of 1.001 % follows from --bytes 1024, and is"), "{message}");
+        assert!(message.contains("more bytes") && message.contains("--top"), "{message}");
+        assert!(allowed("a -o out --force --false-positive-rate 0.5", 0.5).is_ok());
+        assert!(allowed("a -o out -f --kind bloom --bytes 1K", 0.9).is_ok());
     }
 
     #[test]
@@ -191,6 +240,7 @@ mod tests {
             "a -o out --bytes 1MB",
             "a -o out --kind xor",
             "a -o out --threads 0",
+            "a -o out --rows 9",
             "a -o out --memory much",
         ] {
             assert!(parse(line).is_err(), "{line}");

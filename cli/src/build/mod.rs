@@ -15,15 +15,14 @@
 
 mod args;
 mod card;
+mod forecast;
+mod output;
 mod request;
 mod stream;
 
-use std::path::Path;
 use std::time::Instant;
 
-use hapax::codec::{
-    Artefact, Existing, Provenance, Readers, SaveOptions, remove_stale_temporaries,
-};
+use hapax::codec::{Artefact, Provenance, Readers, SaveOptions};
 use hapax::screen::PasswordDigest;
 use hapax::{
     AnyFilter, BlockedBloomFilter, BloomFilter, Builder, CountingBloomFilter, CuckooFilter, Full,
@@ -33,11 +32,12 @@ use rayon::prelude::*;
 
 pub(crate) use self::args::BuildArgs;
 pub(crate) use self::card::{Card, grouped};
+pub(crate) use self::forecast::forecast;
 pub(crate) use self::request::{BuildRequest, FilterKind, Size};
 use crate::lists::{self, OpenList, ReadLists, Reading};
 use crate::memory;
 use crate::rows::{Entry, Order, Sorter};
-use crate::trouble::{Trouble, shown};
+use crate::trouble::Trouble;
 
 /// Salts tried before a cuckoo filter is given up: its planned load is refused so seldom that a
 /// second one is hardly ever needed.
@@ -58,7 +58,11 @@ pub(crate) fn run(
     progress: &dyn Fn(u64),
 ) -> Result<Card, Trouble> {
     let start = Instant::now();
-    check_output(request, &lists)?;
+    if let Size::Rate(rate) = request.size {
+        request.allow(rate)?;
+    }
+    output::check(request, &lists)?;
+    output::tidy(&request.output);
     if request.kind == FilterKind::Fuse {
         return stream::run(request, lists, progress);
     }
@@ -98,9 +102,9 @@ pub(crate) fn run(
     // Whoever holds a filter of passwords can test guesses against it. Lists of hashes are public.
     let readers = if read.any_plain { Readers::Owner } else { Readers::Umask };
     let artefact = Artefact { filter, provenance };
-    artefact
-        .save(&request.output, SaveOptions { existing: request.existing, readers })
-        .map_err(|error| Trouble::file(&error))?;
+    artefact.save(&request.output, SaveOptions { existing: request.existing, readers }).map_err(
+        |error| output::failed(request, &error, || Some(artefact.filter.stats().byte_len())),
+    )?;
     let Artefact { filter, provenance } = artefact;
     Ok(Card::new(request, read, provenance, filter.stats(), promised_rate, start.elapsed()))
 }
@@ -144,45 +148,6 @@ fn read_keys(
             }
         }),
         Some(top) => read_top(top, request, lists, progress, take),
-    }
-}
-
-/// Looks for what would make the result unwritable, before hours are spent on it.
-fn check_output(request: &BuildRequest, lists: &[OpenList]) -> Result<(), Trouble> {
-    let output = &request.output;
-    let name = shown(output);
-    if output.as_os_str() == "-" {
-        return Err(Trouble::new(
-            "a filter is written to a file, not to standard output: name one with --output",
-        ));
-    }
-    if let Ok(metadata) = output.metadata() {
-        if lists.iter().any(|list| list.holds(&metadata, output)) {
-            return Err(Trouble::new(format_args!(
-                "{name}: the output is one of the lists: give another name"
-            )));
-        }
-        if !metadata.is_file() {
-            return Err(Trouble::new(format_args!(
-                "{name}: expected a file to write to, found a folder or a device"
-            )));
-        }
-        if request.existing == Existing::Refuse {
-            return Err(Trouble::new(format_args!(
-                "{name}: the file exists: give another name, or --force to replace it"
-            )));
-        }
-    }
-    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    match folder.metadata() {
-        Ok(metadata) if metadata.is_dir() => {
-            // What a killed build left is as large as a filter. If it cannot be removed, it stays.
-            let _ = remove_stale_temporaries(folder);
-            Ok(())
-        }
-        Ok(_) => Err(Trouble::new(format_args!("{name}: cannot be written: not in a folder"))),
-        Err(error) => Err(Trouble::new(format_args!("{name}: cannot be written: {error}"))),
     }
 }
 
@@ -278,6 +243,15 @@ fn make(
     }
 }
 
+/// A builder for so many keys.
+fn sized<F: hapax::filter::Buildable>(builder: Builder<F>, size: Size, keys: u64) -> Builder<F> {
+    let builder = builder.capacity(keys);
+    match size {
+        Size::Rate(rate) => builder.false_positive_rate(rate),
+        Size::Bytes(bytes) => builder.byte_len(bytes),
+    }
+}
+
 fn fill<F>(
     builder: Builder<F>,
     request: &BuildRequest,
@@ -287,12 +261,10 @@ fn fill<F>(
 where
     F: hapax::filter::Buildable + Insert + Into<AnyFilter>,
 {
-    let builder = builder.capacity(keys.len() as u64).seed(Seed::uniform(read.digest.into()));
-    let builder = match request.size {
-        Size::Rate(rate) => builder.false_positive_rate(rate),
-        Size::Bytes(bytes) => builder.byte_len(bytes),
-    };
+    let builder = sized(builder, request.size, keys.len() as u64);
+    let builder = builder.seed(Seed::uniform(read.digest.into()));
     let plan = builder.plan().map_err(Trouble::new)?;
+    request.allow(plan.false_positive_rate)?;
     require_memory(plan.byte_len(), "for the filter")?;
     let mut salt = 0;
     loop {

@@ -7,6 +7,11 @@ use clap::ValueEnum;
 use hapax::codec::Existing;
 
 use crate::lists::Reading;
+use crate::trouble::Trouble;
+
+/// The highest rate of false positives of a filter that is built unless it is forced: of a hundred
+/// good passwords, one is refused.
+pub(crate) const MAX_RATE: f64 = 0.01;
 
 /// What to build, and where to.
 #[derive(Clone, Debug)]
@@ -23,6 +28,8 @@ pub(crate) struct BuildRequest {
     pub(crate) kind: FilterKind,
     /// What fixes its size, beside the number of keys.
     pub(crate) size: Size,
+    /// The highest rate of false positives that is built, whatever it follows from.
+    pub(crate) max_rate: f64,
     /// Bytes to work in, beside the filter if it is one that grows.
     pub(crate) memory: u64,
     /// Folder for temporary files of keys that do not fit the memory.
@@ -39,6 +46,33 @@ pub(crate) struct BuildRequest {
     pub(crate) source: String,
     /// The date of the list.
     pub(crate) date: String,
+}
+
+impl BuildRequest {
+    /// Refuses a rate that would have too many good passwords refused.
+    ///
+    /// # Errors
+    ///
+    /// If the rate, which follows from what was asked for, is above the limit.
+    pub(super) fn allow(&self, rate: f64) -> Result<(), Trouble> {
+        if rate <= self.max_rate {
+            return Ok(());
+        }
+        let (given, remedy) = match self.size {
+            Size::Rate(_) => (String::new(), "give a lower --false-positive-rate"),
+            Size::Bytes(bytes) => (
+                format!(" follows from --bytes {bytes}, and"),
+                "give more bytes, or take fewer rows (--top, --min-count)",
+            ),
+        };
+        Err(Trouble::new(format_args!(
+            "a false positive rate of {:.3} %{given} is above the limit of {} %, at which every {}th \
+             good password is refused already: {remedy}, or --force if that is what you want",
+            rate * 100.0,
+            self.max_rate * 100.0,
+            (1.0 / self.max_rate).round(),
+        )))
+    }
 }
 
 /// The kinds of filter that a list can be made into.

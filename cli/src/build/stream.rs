@@ -4,16 +4,22 @@
 //! sorted first, in temporary files, and which it is to be is seen from the first rows. A list that
 //! turns out not to be sorted after all is read again, if it can be.
 
+use std::io;
 use std::num::NonZero;
+use std::path::PathBuf;
 use std::time::Instant;
 
-use hapax::codec::{Artefact, FuseWriter, Order, Readers, SaveOptions, StreamError, StreamOptions};
+use hapax::codec::{
+    Artefact, FileError, FuseWriter, Order, Readers, SaveOptions, StreamError, StreamOptions,
+};
 use hapax::screen::PasswordDigest;
-use hapax::{AnyFilter, BinaryFuseFilter, Mapped, Membership, Seed};
+use hapax::{AnyFilter, BinaryFuseFilter, FuseBuilder, Mapped, Membership, Seed};
 
-use super::{BuildRequest, Card, Size, provenance_of, read_keys, require_complete};
+use super::{
+    BuildRequest, Card, Size, forecast, grouped, output, provenance_of, read_keys, require_complete,
+};
 use crate::lists::{self, Input, OpenList, ReadLists};
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, shown};
 
 /// Reads lists and writes the filter.
 ///
@@ -36,7 +42,7 @@ pub(super) fn run(
         }
         attempted => attempted,
     };
-    let read = read.map_err(Failure::into_trouble)?;
+    let read = read.map_err(|failure| failure.into_trouble(request, &inputs))?;
     let artefact = Artefact::<AnyFilter<Mapped>>::open_path(&request.output)
         .map_err(|error| Trouble::file(&error))?;
     let (stats, rate) = (artefact.filter.stats(), artefact.filter.false_positive_rate());
@@ -49,13 +55,34 @@ enum Failure {
     Disorder {
         keys: u64,
     },
+    /// The file could not be written.
+    Output(FileError),
+    /// The temporary file could not be.
+    Temporary {
+        folder: PathBuf,
+        source: io::Error,
+    },
     Other(Trouble),
 }
 
 impl Failure {
-    fn into_trouble(self) -> Trouble {
+    fn into_trouble(self, request: &BuildRequest, inputs: &[Input]) -> Trouble {
         match self {
             Self::Other(trouble) => trouble,
+            Self::Output(error) => output::failed(request, &error, || {
+                forecast::needed(request, inputs).map(|(_, bytes)| bytes)
+            }),
+            Self::Temporary { folder, source } => {
+                let rows = forecast::needed(request, inputs).map(|(rows, _)| rows);
+                let all = rows.map(|rows| format!(", about {} in all", grouped(16 * rows)));
+                Trouble::new(format_args!(
+                    "{}: keys cannot be kept in a temporary file: {source}: they take 16 bytes a row{}: \
+                     name another folder with --tmp, more memory with --memory, or sort the list \
+                     (hapax convert --sort hash)",
+                    shown(&folder),
+                    all.unwrap_or_default(),
+                ))
+            }
             Self::Disorder { keys } => Trouble::new(format_args!(
                 "the rows were sorted as far as row {keys}, and then were not; the input cannot be \
                  read again: give --unsorted, or a file"
@@ -74,7 +101,8 @@ impl From<StreamError> for Failure {
     fn from(error: StreamError) -> Self {
         match error {
             StreamError::Disorder { keys } => Self::Disorder { keys },
-            StreamError::File(error) => Self::Other(Trouble::file(&error)),
+            StreamError::File(error) => Self::Output(error),
+            StreamError::Temporary { folder, source } => Self::Temporary { folder, source },
             other => Self::Other(Trouble::new(other)),
         }
     }
@@ -125,20 +153,28 @@ fn writer(
     digest: PasswordDigest,
     order: Order,
 ) -> Result<FuseWriter, Failure> {
-    let Size::Rate(rate) = request.size else {
-        return Err(Failure::Other(Trouble::new(
-            "the size of a fuse filter follows from its rate: give --false-positive-rate, or another \
-             --kind with --bytes",
-        )));
-    };
-    let builder =
-        BinaryFuseFilter::builder().false_positive_rate(rate).seed(Seed::uniform(digest.into()));
-    let builder = match request.threads.and_then(NonZero::new) {
-        Some(threads) => builder.threads(threads),
-        None => builder,
-    };
+    let builder = builder(request)?.seed(Seed::uniform(digest.into()));
     let save = SaveOptions { existing: request.existing, readers: Readers::Umask };
     let options =
         StreamOptions { save, memory: request.memory, order, folder: request.tmp.clone() };
     Ok(FuseWriter::create(&request.output, &builder, &options)?)
+}
+
+/// The builder of the filter that is asked for.
+///
+/// # Errors
+///
+/// If a size in bytes was asked for.
+pub(super) fn builder(request: &BuildRequest) -> Result<FuseBuilder, Trouble> {
+    let Size::Rate(rate) = request.size else {
+        return Err(Trouble::new(
+            "the size of a fuse filter follows from its rate: give --false-positive-rate, or another \
+             --kind with --bytes",
+        ));
+    };
+    let builder = BinaryFuseFilter::builder().false_positive_rate(rate);
+    Ok(match request.threads.and_then(NonZero::new) {
+        Some(threads) => builder.threads(threads),
+        None => builder,
+    })
 }

@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use hapax::codec::Existing;
 use hapax::screen::{PasswordDigest, Screen, Verdict};
 use tempfile::TempDir;
 
@@ -37,6 +38,7 @@ impl Bench {
             require_complete: false,
             kind: FilterKind::default(),
             size: Size::default(),
+            max_rate: 0.01,
             memory: 256 << 20,
             tmp: std::env::temp_dir(),
             threads: None,

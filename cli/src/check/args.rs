@@ -11,6 +11,7 @@ use super::csv::Columns;
 use super::forms::Also;
 use super::lines::Shape;
 use crate::exit;
+use crate::threads;
 use crate::trouble::Trouble;
 
 /// Tell which passwords are listed
@@ -59,6 +60,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, conflicts_with_all = ["csv"], help_heading = "Shape of the input")]
     pub(super) user_hash: bool,
     /// Rows are records of CSV
+    ///
+    /// A value in quotation marks may go over several lines; how many records do, and the first of
+    /// them, is told on standard error, since a mark that is missing looks the same. Text after a
+    /// closing mark, or no closing mark at all, leaves a record without an answer (status 2).
     #[arg(long, help_heading = "Shape of the input")]
     csv: bool,
     /// The column of the candidate: a number from 1, or a name, and then the first record is a
@@ -114,7 +119,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, help_heading = "Output")]
     pub(super) stats: bool,
     /// Threads that answer; by default one for each core
-    #[arg(long, value_name = "N", help_heading = "Output")]
+    #[arg(long, value_name = "N", value_parser = threads::parse, help_heading = "Output")]
     pub(super) threads: Option<NonZero<u16>>,
 }
 

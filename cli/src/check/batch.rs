@@ -58,6 +58,8 @@ pub(super) enum Fault {
     Lines,
     /// The input ends inside of quotation marks: what follows the first of them was not cut.
     OpenQuote,
+    /// Text follows a quotation mark that closes a value: it may have been there to open one.
+    StrayQuote,
     /// The account has no hash.
     NoHash,
     /// The row is not `user:hash`, nor a row of a dump.
@@ -82,6 +84,11 @@ impl fmt::Display for Fault {
             Self::OpenQuote => f.write_str(
                 "a quotation mark is opened here and not closed before the end of the input: the \
                  rows after it were not checked",
+            ),
+            Self::StrayQuote => f.write_str(
+                "text follows a closing quotation mark in this record: one may be missing before \
+                 it, and rows that were taken for a value were not checked; or one within a value \
+                 is not doubled",
             ),
             Self::NoHash => f.write_str("the account has no hash"),
             Self::NoAccount => {

@@ -1,7 +1,7 @@
 //! Candidates in a column of CSV.
 //!
 //! Records are cut by `csv-core`, the inside of the `csv` crate: it writes into buffers that are
-//! ours, so that they are wiped.
+//! ours, so that they are wiped. What it forgives of quotation marks is found by [`Quotes`].
 
 use std::io::{self, Read};
 
@@ -11,6 +11,7 @@ use zeroize::Zeroizing;
 use super::args::Column;
 use super::batch::{BATCH_LEN, Batch, Cut, Fault, MAX_ROW_LEN};
 use super::lines;
+use super::quotes::Quotes;
 use crate::trouble::Trouble;
 
 /// Bytes read at once.
@@ -47,6 +48,7 @@ impl Columns {
 pub(super) struct CsvReader<R> {
     input: R,
     parser: Reader,
+    quotes: Quotes,
     columns: Columns,
     /// The columns by number, once they are known.
     numbers: Option<(usize, Option<usize>)>,
@@ -57,6 +59,15 @@ pub(super) struct CsvReader<R> {
     /// Line in which the next byte is.
     line: u64,
     start_of_input: bool,
+    long: LongRecords,
+}
+
+/// Records that go over several lines and are whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct LongRecords {
+    pub(super) count: u64,
+    /// The line of the first.
+    pub(super) first: u64,
 }
 
 /// The record at hand.
@@ -70,6 +81,8 @@ struct Record {
     too_long: bool,
     /// The input ended inside of its quotation marks.
     open: bool,
+    /// Line ends within it.
+    line_ends: u64,
 }
 
 impl Record {
@@ -92,6 +105,7 @@ impl<R: Read> CsvReader<R> {
             input,
             parser: ReaderBuilder::new().delimiter(columns.delimiter).build(),
             numbers: None,
+            quotes: Quotes::new(columns.delimiter),
             columns,
             buffer: Zeroizing::new(vec![0; INPUT_LEN]),
             unread: 0..0,
@@ -105,15 +119,22 @@ impl<R: Read> CsvReader<R> {
                 begun: false,
                 too_long: false,
                 open: false,
+                line_ends: 0,
             },
             line: 1,
             start_of_input: true,
+            long: LongRecords::default(),
         }
     }
 
     /// The beginning of the input, after the first batch.
     pub(super) fn head(&self) -> &[u8] {
         &self.buffer[..self.unread.end]
+    }
+
+    /// What is known so far of records that go over several lines.
+    pub(super) const fn long_records(&self) -> LongRecords {
+        self.long
     }
 
     pub(super) fn fill(&mut self, batch: &mut Batch, name: &str) -> Result<bool, Trouble> {
@@ -136,16 +157,19 @@ impl<R: Read> CsvReader<R> {
                 if !self.read_record() {
                     break;
                 }
-                if self.numbers.is_some() {
-                    let cut = self.cut(batch);
-                    batch.cuts.push(cut);
-                } else {
-                    let is_candidate = !self.columns.have_header();
+                let is_candidate = self.numbers.is_some() || !self.columns.have_header();
+                if self.numbers.is_none() {
                     self.numbers = Some(self.find_columns(name)?);
-                    if is_candidate {
-                        let cut = self.cut(batch);
-                        batch.cuts.push(cut);
+                }
+                let cut = is_candidate.then(|| self.cut(batch));
+                batch.cuts.extend(cut);
+                // Of the others it is told what is wrong with them.
+                let is_whole = cut.is_none_or(|cut| cut.fault.is_none());
+                if is_whole && self.record.line_ends > 0 {
+                    if self.long.count == 0 {
+                        self.long.first = self.record.line;
                     }
+                    self.long.count += 1;
                 }
             }
             if self.ended {
@@ -182,6 +206,7 @@ impl<R: Read> CsvReader<R> {
             if !self.record.begun {
                 self.skip_line_ends();
                 self.record.begin(self.line);
+                self.quotes.begin();
             }
             let record = &mut self.record;
             let at_end = self.ended && self.unread.is_empty();
@@ -199,6 +224,7 @@ impl<R: Read> CsvReader<R> {
             );
             if !at_end {
                 self.line += memchr::memchr_iter(b'\n', &input[..read]).count() as u64;
+                self.quotes.follow(&input[..read]);
                 self.unread.start += read;
             }
             record.len += written;
@@ -213,6 +239,8 @@ impl<R: Read> CsvReader<R> {
                 }
                 ReadRecordResult::Record => {
                     record.begun = false;
+                    let own_end = !at_end && input[..read].last() == Some(&b'\n');
+                    record.line_ends = self.line - record.line - u64::from(own_end);
                     if record.too_long {
                         // The parser counts on from what was written over.
                         record.columns = 0;
@@ -236,8 +264,9 @@ impl<R: Read> CsvReader<R> {
     }
 
     fn find_columns(&self, name: &str) -> Result<(usize, Option<usize>), Trouble> {
-        if self.record.open && self.columns.have_header() {
-            return Err(Trouble::new(format_args!("{name}: the header: {}", Fault::OpenQuote)));
+        let fault = self.fault_of_quotes().filter(|_| self.columns.have_header());
+        if let Some(fault) = fault {
+            return Err(Trouble::new(format_args!("{name}: the header: {fault}")));
         }
         let candidate = self.find_column(&self.columns.candidate, "--column", name)?;
         let label = self.columns.label.as_ref();
@@ -266,6 +295,15 @@ impl<R: Read> CsvReader<R> {
         })
     }
 
+    /// What is wrong with the quotation marks of the record at hand.
+    fn fault_of_quotes(&self) -> Option<Fault> {
+        match (self.record.open, self.quotes.are_stray()) {
+            (true, _) => Some(Fault::OpenQuote),
+            (_, true) => Some(Fault::StrayQuote),
+            _ => None,
+        }
+    }
+
     /// Copies what is of interest of the record at hand.
     fn cut(&self, batch: &mut Batch) -> Cut {
         let record = &self.record;
@@ -275,8 +313,8 @@ impl<R: Read> CsvReader<R> {
         if record.too_long {
             return Cut::faulty(record.line, Fault::TooLong);
         }
-        if record.open {
-            return Cut::faulty(record.line, Fault::OpenQuote);
+        if let Some(fault) = self.fault_of_quotes() {
+            return Cut::faulty(record.line, fault);
         }
         let label = label.map(|label| record.column(label));
         let (candidate, label) = match (record.column(candidate), label) {
@@ -308,180 +346,4 @@ fn has_line_end(field: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Gives its bytes in pieces.
-    struct Trickle<'a>(&'a [u8], usize);
-
-    impl Read for Trickle<'_> {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            let len = self.1.min(self.0.len()).min(buffer.len());
-            let (head, tail) = self.0.split_at(len);
-            buffer[..len].copy_from_slice(head);
-            self.0 = tail;
-            Ok(len)
-        }
-    }
-
-    type Found = (u64, Result<(String, String), Fault>);
-
-    fn records(
-        input: &[u8],
-        piece: usize,
-        candidate: &str,
-        label: Option<&str>,
-    ) -> Result<Vec<Found>, Trouble> {
-        let columns = Columns {
-            candidate: candidate.parse().unwrap(),
-            label: label.map(|label| label.parse().unwrap()),
-            delimiter: b',',
-        };
-        let mut reader = CsvReader::new(Trickle(input, piece), columns);
-        let (mut found, mut batch) = (Vec::new(), Batch::new());
-        loop {
-            batch.clear();
-            if !reader.fill(&mut batch, "test")? {
-                return Ok(found);
-            }
-            for cut in &batch.cuts {
-                let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-                let label = batch.label(cut).map(text).unwrap_or_default();
-                let row = (label, text(batch.candidate(cut)));
-                found.push((cut.line, cut.fault.map_or(Ok(row), Err)));
-            }
-        }
-    }
-
-    fn row(line: u64, label: &str, candidate: &str) -> Found {
-        (line, Ok((label.into(), candidate.into())))
-    }
-
-    #[test]
-    fn columns_are_found_by_name_and_by_number() {
-        let text = "user,password,id\r\nalice,\"a,\"\"b\",1\r\n\r\nbob,b,\"two\nlines\"\neve, x ,3";
-        let expected = [row(2, "alice", "a,\"b"), row(4, "bob", "b"), row(6, "eve", " x ")];
-        for text in [text.to_owned(), format!("\u{feff}{text}\r\n\r\n")] {
-            for piece in [1, 2, 3, 7, 1_000] {
-                let found = records(text.as_bytes(), piece, "password", Some("user")).unwrap();
-                assert_eq!(found, expected, "by {piece}");
-                let found = records(text.as_bytes(), piece, "2", Some("1")).unwrap();
-                assert_eq!(found[0], row(1, "user", "password"));
-                assert_eq!(found[1..], expected, "by {piece}");
-            }
-        }
-        let found = records(text.as_bytes(), 5, "password", None).unwrap();
-        assert_eq!(found[0], row(2, "", "a,\"b"));
-    }
-
-    #[test]
-    fn a_quotation_mark_that_is_not_closed_swallows_no_row_in_silence() {
-        let lines = (2, Err(Fault::Lines));
-        let open = (2, Err(Fault::OpenQuote));
-        for (rest, expected) in [
-            // Never closed, in the column and beside it, with and without a line end.
-            ("\"secret,1\nb,2\nc,3\n", vec![open.clone()]),
-            ("\"secret,1\nb,2\nc,3", vec![open.clone()]),
-            ("x,\"1\nb,2\nc,3\n", vec![open.clone()]),
-            ("\"", vec![open.clone()]),
-            ("\"a\"\"", vec![open]),
-            // Closed by the next one that is opened.
-            ("\"secret,1\nb,2\n\"c,3\nd,4\n", vec![lines.clone(), row(4, "", "d")]),
-            ("\"a\rb\",1\nd,4\n", vec![lines, row(3, "", "d")]),
-            // Closed by the end.
-            ("\"a\"", vec![row(2, "", "a")]),
-            ("a\",1", vec![row(2, "", "a\"")]),
-            ("a,\"\"", vec![row(2, "", "a")]),
-        ] {
-            for piece in [1, 3, 1_000] {
-                let text = format!("password,id\n{rest}");
-                let found = records(text.as_bytes(), piece, "password", None).unwrap();
-                let cut =
-                    |found: &[Found]| found.iter().map(|(_, row)| row.clone()).collect::<Vec<_>>();
-                assert_eq!(cut(&found), cut(&expected), "{rest:?} by {piece}");
-                let found = records(rest.as_bytes(), piece, "1", None).unwrap();
-                assert_eq!(cut(&found), cut(&expected), "{rest:?} by {piece}");
-            }
-        }
-        assert!(records(b"password,\"id\nsecret,1\n", 100, "password", None).is_err());
-    }
-
-    #[test]
-    fn what_begins_like_a_mark_is_a_record() {
-        for input in [&b"\xc3\xaf"[..], b"\xef", b"\xef\xbb", BYTE_ORDER_MARK, b"\xef\xbb\xbfa"] {
-            for piece in [1, 2, 100] {
-                let columns =
-                    Columns { candidate: Column::Number(0), label: None, delimiter: b',' };
-                let mut reader = CsvReader::new(Trickle(input, piece), columns);
-                let (mut found, mut batch) = (Vec::new(), Batch::new());
-                while {
-                    batch.clear();
-                    reader.fill(&mut batch, "test").unwrap()
-                } {
-                    found.extend(batch.cuts.iter().map(|cut| batch.candidate(cut).to_vec()));
-                }
-                let rest = input.strip_prefix(BYTE_ORDER_MARK).unwrap_or(input);
-                assert_eq!(found.len(), usize::from(!rest.is_empty()), "{input:?} by {piece}");
-                assert_eq!(found.concat(), rest, "{input:?} by {piece}");
-            }
-        }
-    }
-
-    #[test]
-    fn records_that_lack_a_column_or_are_too_long_are_told() {
-        let long = "x".repeat(MAX_ROW_LEN + 1);
-        let longer = "x".repeat(2 * MAX_RECORD_LEN);
-        let wide = ",".repeat(MAX_COLUMNS);
-        let text = format!("a,1\nb\n\"c\nd\",2\n{long},3\n4,{longer}\n{wide}\ne,{long}\nf,5\n");
-        for piece in [100, 70_000] {
-            let found = records(text.as_bytes(), piece, "2", Some("1")).unwrap();
-            let expected = [
-                row(1, "a", "1"),
-                (2, Err(Fault::NoColumn)),
-                (3, Err(Fault::Label)),
-                (5, Err(Fault::Label)),
-                (6, Err(Fault::TooLong)),
-                (7, Err(Fault::TooLong)),
-                (8, Err(Fault::TooLong)),
-                row(9, "f", "5"),
-            ];
-            assert_eq!(found, expected);
-        }
-    }
-
-    #[test]
-    fn many_records_come_in_several_batches() {
-        let row = |i: u64| format!("user{i},{}\n", "p".repeat(i as usize % 3_000));
-        let text: Vec<String> = (0..2_000).map(row).collect();
-        let found = records(text.concat().as_bytes(), 10_000, "2", Some("1")).unwrap();
-        assert_eq!(found.len(), 2_000);
-        for (i, (line, row)) in (0..).zip(found) {
-            let (label, candidate) = row.unwrap();
-            assert_eq!(
-                (line, label, candidate.len()),
-                (i + 1, format!("user{i}"), i as usize % 3_000)
-            );
-        }
-    }
-
-    #[test]
-    fn a_header_without_the_column_is_an_error_that_repeats_nothing() {
-        for (column, label) in [("secret", None), ("password", Some("secret"))] {
-            let Err(Trouble::Message(message)) =
-                records(b"user,password\nalice,hunter2\n", 100, column, label)
-            else {
-                panic!("accepted")
-            };
-            assert!(message.contains("2 other columns"), "{message}");
-            assert!(!message.contains("secret") && !message.contains("hunter2"), "{message}");
-        }
-        assert!(records(b"user,password\n", 100, "password", Some("2")).is_err());
-        // Nor is one beyond all limits a header.
-        let long = "x".repeat(MAX_RECORD_LEN + 100_000);
-        for header in [long.clone(), format!("password,{long}"), ",".repeat(MAX_COLUMNS + 1)] {
-            assert!(
-                records(format!("{header}\nx\n").as_bytes(), 70_000, "password", None).is_err()
-            );
-        }
-    }
-}
+mod tests;

@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 
 use super::accounts;
 use super::batch::{BATCH_LEN, Batch, Cut, Fault, MAX_ROW_LEN};
-use super::csv::{Columns, CsvReader};
+use super::csv::{Columns, CsvReader, LongRecords};
 use crate::trouble::Trouble;
 
 /// The longest input that is one candidate.
@@ -136,6 +136,19 @@ impl<R: Read> Source<R> {
                 None => Ok(false),
             },
         }
+    }
+
+    /// What may be wrong with the input although every row of it had an answer.
+    pub(super) fn doubt(&self) -> Option<String> {
+        let Self::Csv(records) = self else { return None };
+        let LongRecords { count, first } = records.long_records();
+        let goes = if count == 1 { "1 record goes" } else { &format!("{count} records go") };
+        (count > 0).then(|| {
+            format!(
+                "{goes} over several lines, from line {first} on: where that is not meant, a \
+                 quotation mark is missing there, and rows before the next one were not checked"
+            )
+        })
     }
 
     /// The beginning of the input, in the first batch.

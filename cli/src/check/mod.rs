@@ -18,6 +18,7 @@ mod csv;
 mod forms;
 mod lines;
 mod prompt;
+mod quotes;
 mod record;
 mod report;
 mod tally;

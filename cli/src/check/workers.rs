@@ -99,8 +99,8 @@ pub(super) fn check_all<R: Read>(
 ) -> Result<(), Trouble> {
     let turn = Mutex::new(Turn { next: 0, report, failed: None, broken: false });
     let order = Order { turn, changed: Condvar::new() };
+    let mut source = Source::new(input, work.shape);
     let read = thread::scope(|scope| {
-        let mut source = Source::new(input, work.shape);
         let mut threads = Some(threads);
         let mut pool: Option<Pool> = None;
         let mut own = Answers::default();
@@ -136,6 +136,9 @@ pub(super) fn check_all<R: Read>(
         }
         Ok(())
     });
+    if let Some(doubt) = source.doubt() {
+        work.progress.note(&format!("hapax: {}: note: {doubt}", work.name));
+    }
     let Turn { report, failed, .. } =
         order.turn.into_inner().unwrap_or_else(PoisonError::into_inner);
     match (failed, read) {

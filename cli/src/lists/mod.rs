@@ -1,6 +1,7 @@
 //! The lists given to commands: opened once, their shape told, their rows read by batches and
 //! counted.
 
+mod ahead;
 mod format;
 mod open;
 mod read;
@@ -10,6 +11,7 @@ use hapax::screen::list::{CoverageReport, ListTotals};
 
 use crate::build::grouped;
 
+pub(crate) use self::ahead::{Ahead, look_ahead};
 pub(crate) use self::format::{DigestChoice, FormatChoice, ZeroCountChoice};
 pub(crate) use self::open::{
     Input, OpenFile, OpenList, may_hold_passwords, open_all, open_files, total_len,

@@ -101,6 +101,16 @@ impl OpenFile {
         Ok(Self { name, file, metadata })
     }
 
+    /// What it was named.
+    pub(super) const fn name(&self) -> &Input {
+        &self.name
+    }
+
+    /// The file, whose place must not be moved.
+    pub(super) const fn file(&self) -> &File {
+        &self.file
+    }
+
     /// What it was named, and the file to be read.
     pub(crate) fn into_parts(self) -> (Input, File) {
         (self.name, self.file)

@@ -167,10 +167,7 @@ impl Reader {
                     }
                     self.counts.files_passed_over += folder.passed_over();
                     if self.reading.format == FormatChoice::Plain {
-                        return Err(Trouble::new(format_args!(
-                            "{name}: expected plain passwords, found a folder of ranges, which hold \
-                             hashes: leave --format plain out"
-                        )));
+                        return Err(plain_folder(&name));
                     }
                     for (prefix, path) in folder.ranges() {
                         let file = OpenFile::open(Input::File(path))?;
@@ -268,8 +265,16 @@ impl Reader {
     }
 }
 
+/// Refuses a folder of ranges in the place of passwords.
+pub(super) fn plain_folder(name: &Input) -> Trouble {
+    Trouble::new(format_args!(
+        "{name}: expected plain passwords, found a folder of ranges, which hold hashes: leave \
+         --format plain out"
+    ))
+}
+
 /// The beginning of a list.
-fn sample(input: &mut impl Read, len: usize) -> io::Result<Zeroizing<Vec<u8>>> {
+pub(super) fn sample(input: &mut impl Read, len: usize) -> io::Result<Zeroizing<Vec<u8>>> {
     // Filled to its capacity and no further, so that it never moves and leaves a copy behind.
     let mut sample = Zeroizing::new(vec![0; len]);
     let mut filled = 0;

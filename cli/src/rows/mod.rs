@@ -9,7 +9,7 @@ use hapax::KeyHash;
 use hapax::screen::list::Row;
 
 pub(crate) use self::order::Order;
-pub(crate) use self::sort::{Sorted, Sorter};
+pub(crate) use self::sort::{RECORD, Sorted, Sorter};
 pub(crate) use self::text::{LineEnd, MAX_ROW_TEXT, RowText};
 pub(crate) use self::write::{Compress, Format, ListWriter, Target, TextWriter};
 

@@ -23,7 +23,7 @@ use super::{Entry, Order};
 use crate::trouble::{Trouble, shown};
 
 /// Bytes of a row in a run.
-const RECORD: usize = 28;
+pub(crate) const RECORD: usize = 28;
 
 /// Runs that are merged at once: each is an open file and a buffer.
 const MAX_RUNS: usize = 128;
@@ -107,8 +107,8 @@ impl Sorter {
 
     fn failed(&self, error: &io::Error) -> Trouble {
         Trouble::new(format_args!(
-            "{}: rows cannot be kept in a temporary file: {error}: name another folder with --tmp, \
-             or more memory with --memory",
+            "{}: rows cannot be kept in a temporary file: {error}: they take {RECORD} bytes each: \
+             name another folder with --tmp, or more memory with --memory",
             shown(&self.folder)
         ))
     }

@@ -63,9 +63,13 @@ impl RowText {
             row[at] = b':';
             at = append_count(row, at + 1, entry.count);
         }
-        let end = self.end.bytes();
-        row[at..at + end.len()].copy_from_slice(end);
-        out.truncate(start + at + end.len());
+        // Always two bytes: a copy of a length known only here is a call.
+        let (end, len) = match self.end {
+            LineEnd::Lf => (*b"\n\0", 1),
+            LineEnd::Crlf => (*b"\r\n", 2),
+        };
+        row[at..at + 2].copy_from_slice(&end);
+        out.truncate(start + at + len);
     }
 }
 

@@ -17,7 +17,7 @@ use hapax::screen::list::RangePrefix;
 
 use super::{Entry, LineEnd, RowText};
 use crate::signals::Undo;
-use crate::trouble::{Trouble, shown};
+use crate::trouble::Trouble;
 
 /// Text is handed on in pieces of this size.
 const PIECE: usize = 256 * 1024;
@@ -115,9 +115,7 @@ impl Target {
         }
         let options = SaveOptions { existing: self.existing, readers };
         let mut written = None;
-        let failed = |error: &io::Error| {
-            Trouble::new(format_args!("{}: cannot be written: {error}", shown(&self.path)))
-        };
+        let failed = |error: &io::Error| Trouble::writing(&self.path, error);
         let saved = codec::write_file(&self.path, options, |out| {
             let result = self.encode(out, &failed, text);
             let ended = result.is_ok();
@@ -150,9 +148,7 @@ impl Target {
         readers: Readers,
         rows: impl FnOnce(&mut ListWriter<'_>) -> Result<T, Trouble>,
     ) -> Result<T, Trouble> {
-        let failed = |error: &io::Error| {
-            Trouble::new(format_args!("{}: cannot be written: {error}", shown(&self.path)))
-        };
+        let failed = |error: &io::Error| Trouble::writing(&self.path, error);
         let made = self.make_folder(readers).map_err(|error| failed(&error))?;
         let path = made.path().to_owned();
         let undo = Undo::register(move || {

@@ -1,5 +1,6 @@
 //! The arguments of `hapax gen`.
 
+use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -9,6 +10,7 @@ use super::{GenRequest, Kind};
 use crate::exit;
 use crate::lists::DigestChoice;
 use crate::rows::{Compress, Format, LineEnd, Target};
+use crate::threads;
 
 /// Make a list for tests and measurements
 ///
@@ -40,8 +42,8 @@ pub(crate) struct GenArgs {
     #[arg(long, value_enum, value_name = "END")]
     eol: Option<LineEnd>,
     /// How many threads make rows [default: one for each core]
-    #[arg(long, value_name = "N")]
-    threads: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = threads::parse)]
+    threads: Option<NonZero<u16>>,
     /// The file, or the new folder, to write; `-` for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
@@ -79,7 +81,7 @@ impl GenArgs {
             rows: self.rows,
             seed: self.seed,
             digest: self.digest.into(),
-            threads: self.threads.unwrap_or(cores),
+            threads: self.threads.map_or(cores, |threads| threads.get().into()),
             target: Target {
                 path: self.output.clone(),
                 format,

@@ -22,6 +22,7 @@ fn built(list: &str, reading: Reading) -> (TempDir, PathBuf) {
         require_complete: false,
         kind: FilterKind::default(),
         size: Size::default(),
+        max_rate: 0.01,
         memory: 256 << 20,
         tmp: std::env::temp_dir(),
         threads: None,

@@ -92,6 +92,34 @@ fn a_build_that_fails_writes_nothing_and_leaves_what_was_there() {
     assert_eq!(fs::read(&good).unwrap(), b"alpha\n");
 }
 
+/// A hundredth of all good passwords refused: no policy survives its users.
+#[test]
+fn a_rate_above_one_in_a_hundred_is_refused_unless_forced() {
+    let folder = Folder::new();
+    let list = folder.file("list.txt", numbered(1_000));
+    let output = folder.path().join("out.hapax");
+    // 8 bits a key give 2.1 %, 16 give 0.05 %.
+    for (args, told) in [
+        (&["--false-positive-rate", "0.02"][..], "rate of 2.000 % is above the limit of 1 %"),
+        (&["--false-positive-rate", "0.02", "--kind", "bloom"], "rate of 2.000 % is above"),
+        (&["--bytes", "1000", "--kind", "bloom"], "% follows from --bytes 1000, and is above"),
+    ] {
+        let ran = run(["build", text(&list), "-o", text(&output)].iter().chain(args), "");
+        assert_ran(&ran, 2);
+        assert!(ran.stderr.contains(told), "{}", ran.stderr);
+        assert!(ran.stderr.contains("100th good password"), "{}", ran.stderr);
+        assert_eq!(folder.names(), ["list.txt"], "{args:?}");
+        let ran = run(["build", "-f", text(&list), "-o", text(&output)].iter().chain(args), "");
+        assert_ran(&ran, 0);
+        fs::remove_file(&output).unwrap();
+    }
+    for args in [&["--false-positive-rate", "1/100"][..], &["--bytes", "2000", "--kind", "bloom"]] {
+        let ran = run(["build", text(&list), "-o", text(&output)].iter().chain(args), "");
+        assert_ran(&ran, 0);
+        fs::remove_file(&output).unwrap();
+    }
+}
+
 #[test]
 fn a_damaged_filter_is_no_good_filter() {
     let folder = Folder::new();

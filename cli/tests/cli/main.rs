@@ -9,8 +9,10 @@ mod common;
 mod confirm;
 mod convert;
 mod dedup;
+mod dry_run;
 mod formats;
 mod lists;
+mod no_room;
 mod peers_faults;
 mod process;
 #[cfg(target_os = "linux")]

@@ -43,6 +43,32 @@ fn columns_of_csv_are_candidates_and_labels() {
     assert_eq!((&record["label"], &record["line"]), (&"ann".into(), &2.into()));
 }
 
+/// A value of several lines is one, or it is rows that nobody asked for: who knows is told.
+#[test]
+fn records_of_several_lines_are_answered_and_told() {
+    let folder = Folder::new();
+    let filter = folder.sha1("f.hapax", &[b"alpha"]);
+    let args = ["-i", "plain", "--csv", "--column", "password", "--label", "user"];
+    let text = "user,note,password\nann,\"one\n\"\"two\"\"\n\",alpha\nbob,\"x\ny\",secret\n";
+    for quiet in [false, true] {
+        let args = [&args[..], if quiet { &["-q"] } else { &[] }].concat();
+        let ran = check(&args, &[&filter], text);
+        let lines = if quiet { "" } else { "ann: listed\n" };
+        assert_eq!(answer(&ran), (Some(0), lines), "{}", ran.stderr);
+        let note = "hapax: stdin: note: 2 records go over several lines, from line 2 on: ";
+        assert!(ran.stderr.contains(note), "{}", ran.stderr);
+    }
+    // A mark that is missing in a column nobody asked for, and the next one that is opened.
+    let text =
+        "user,note,password\nann,\"late,alpha\nbob,x,alpha\ncid,\"early\",secret\ndan,,alpha\n";
+    let ran = check(&args, &[&filter], text);
+    assert_eq!(answer(&ran), (Some(2), "dan: listed\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("stdin:2: unknown: text follows a closing"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("over several lines"), "{}", ran.stderr);
+    let plain = "user,note,password\nann,\"one\",alpha\r\n\r\n";
+    assert!(!check(&args, &[&filter], plain).stderr.contains("note:"));
+}
+
 #[test]
 fn records_that_are_not_whole_have_no_answer() {
     let folder = Folder::new();
@@ -62,7 +88,7 @@ fn records_that_are_not_whole_have_no_answer() {
         ),
         (
             "a,alpha\nb,\"secret1\nc,\"secret2\n",
-            "stdin:2: unknown: the candidate goes over several",
+            "stdin:2: unknown: text follows a closing quotation mark",
         ),
     ] {
         let ran = check(&args, &[&filter], swallowing);

@@ -36,10 +36,11 @@ use crate::filter::{FuseBuilder, FuseReport, SHARD_KEYS, cut, prefix};
 use crate::hash::KeyHash;
 
 /// The least memory to write with: one shard that is filled, one that is built.
-const MIN_MEMORY: u64 = 32 << 20;
+const MIN_MEMORY: u64 =
+    if cfg!(fuzzing) { OTHER_MEMORY + FILLING_BYTES + BUILDING_BYTES } else { 32 << 20 };
 
 /// What the memory is taken for beside keys and shards: buffers of files, the stacks of threads.
-const OTHER_MEMORY: u64 = 4 << 20;
+const OTHER_MEMORY: u64 = if cfg!(fuzzing) { 0 } else { 4 << 20 };
 
 /// Bytes of a shard that is being filled.
 const FILLING_BYTES: u64 = (SHARD_KEYS * size_of::<KeyHash>()) as u64;
@@ -65,6 +66,24 @@ pub struct StreamOptions {
     /// memory. The system's by default. The file has no name where the system allows it, and
     /// vanishes with the process.
     pub folder: PathBuf,
+}
+
+impl StreamOptions {
+    /// Checks what can be checked before a file is made.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Option`] if the memory is too little.
+    pub const fn check(&self) -> Result<(), BuildError> {
+        if self.memory >= MIN_MEMORY {
+            return Ok(());
+        }
+        Err(BuildError::Option {
+            name: "memory",
+            expected: "33554432 bytes or more",
+            found: self.memory,
+        })
+    }
 }
 
 impl Default for StreamOptions {
@@ -159,13 +178,7 @@ impl FuseWriter {
     ) -> Result<Self, StreamError> {
         let StreamOptions { save, memory, order, folder } = options;
         let fingerprint_bits = builder.planned_bits()?;
-        if *memory < MIN_MEMORY {
-            return Err(StreamError::Build(BuildError::Option {
-                name: "memory",
-                expected: "33554432 bytes or more",
-                found: *memory,
-            }));
-        }
+        options.check()?;
         let room = (memory - OTHER_MEMORY - FILLING_BYTES) / BUILDING_BYTES;
         let threads = builder.planned_threads().min(room as usize).max(1);
         let left = memory - OTHER_MEMORY - FILLING_BYTES;

@@ -6,7 +6,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use crate::error::BuildError;
 use crate::filter::{BuiltShard, FuseReport, ShardBuilder};
@@ -28,11 +28,13 @@ pub(super) struct Done {
 
 type Outcome = Result<Result<Done, BuildError>, Box<dyn Any + Send>>;
 
-/// A few threads with a shard each. They end with the jobs.
+/// A few threads with a shard each. They end with this value, which waits for them: of a writer that is
+/// dropped no thread remains, nor the memory of a shard.
 pub(super) struct Workers {
     fingerprint_bits: u32,
     salt: Salt,
     threads: usize,
+    running: Vec<JoinHandle<()>>,
     jobs: Option<Sender<Job>>,
     results: Option<Receiver<(u64, Outcome)>>,
     /// Jobs given and not yet taken back.
@@ -61,6 +63,7 @@ impl Workers {
             fingerprint_bits,
             salt,
             threads,
+            running: Vec::new(),
             jobs: None,
             results: None,
             in_work: 0,
@@ -129,12 +132,24 @@ impl Workers {
             let builder = ShardBuilder::new(self.fingerprint_bits, self.salt);
             let thread = thread::Builder::new().name("hapax-shard".to_owned());
             match thread.spawn(move || work(builder, &receiver, &sender)) {
+                Ok(thread) => self.running.push(thread),
                 Err(error) if number == 0 => return Err(error),
-                _ => {}
+                Err(_) => {}
             }
         }
         (self.jobs, self.results) = (Some(jobs), Some(results));
         Ok(())
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        // Without either end, a thread gives up after the shard in its hands.
+        (self.jobs, self.results) = (None, None);
+        for thread in self.running.drain(..) {
+            // It has passed its panics on, and there is nobody left to pass one to.
+            let _ = thread.join();
+        }
     }
 }
 
@@ -153,5 +168,26 @@ fn work(mut builder: ShardBuilder, jobs: &Mutex<Receiver<Job>>, results: &Sender
         if results.send((number, outcome)).is_err() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::TryRecvError;
+
+    use super::*;
+
+    #[test]
+    fn no_thread_outlives_them() {
+        let mut workers = Workers::new(8, Salt::default(), 3);
+        for start in [0, 1_000, 2_000] {
+            let hashes = (0..100_000).map(|i| KeyHash::from_halves(u64::from(start) << 48, i));
+            workers.give(start, hashes.collect()).unwrap();
+        }
+        // Each thread holds the other end until it ends.
+        let results = workers.results.take().unwrap();
+        drop(workers);
+        assert_eq!(results.try_iter().count(), 3);
+        assert_eq!(results.try_recv().err(), Some(TryRecvError::Disconnected));
     }
 }

@@ -51,7 +51,7 @@ fn contains_ahead<const B: u32, T: Table>(
 }
 
 #[inline]
-fn prefetch<const B: u32, T: Table>(table: &T, home: &Home) {
+pub(super) fn prefetch<const B: u32, T: Table>(table: &T, home: &Home) {
     home.buckets.iter().for_each(|&bucket| table.prefetch::<B>(bucket));
 }
 
@@ -84,8 +84,9 @@ fn insert_ahead<const B: u32, T: TableMut>(
     for (slot, &hash) in ring.iter_mut().zip(hashes) {
         *slot = start(table, hash);
     }
+    let filling = table.load() > FILLING;
     for (i, seen) in seen.iter_mut().enumerate() {
-        if table.load() > FILLING {
+        if filling {
             prefetch_way_out::<B, T>(table, &ring[(i + NEIGHBOURS_AHEAD) % AHEAD]);
         }
         *seen = table.insert_home::<B>(&ring[i % AHEAD]).map_err(refused(i))?;

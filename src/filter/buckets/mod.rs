@@ -20,7 +20,7 @@ use crate::membership::Seen;
 
 pub(super) use batch::{contains_all, insert_all};
 pub(super) use plan::Sizes;
-pub(super) use search::free_slot;
+pub(super) use search::{free_slot, make_room};
 
 /// Calls a function for the slot widths listed, for which all shifts and masks are constants, or
 /// for slots of any width.
@@ -78,8 +78,8 @@ pub(super) fn contains<const B: u32, T: Table>(table: &T, hash: KeyHash) -> bool
 
 /// `prefetch_hash`.
 #[inline]
-pub(super) fn prefetch_home<const B: u32, T: Table>(table: &T, hash: KeyHash) {
-    table.home(hash).buckets.into_iter().for_each(|bucket| table.prefetch::<B>(bucket));
+pub(super) fn prefetch<const B: u32, T: Table>(table: &T, hash: KeyHash) {
+    batch::prefetch::<B, T>(table, &table.home(hash));
 }
 
 /// `insert_hash`.

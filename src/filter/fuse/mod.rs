@@ -32,6 +32,7 @@
 mod builder;
 mod geometry;
 mod peel;
+mod plan;
 mod query;
 mod shard;
 mod shards;

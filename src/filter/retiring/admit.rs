@@ -2,9 +2,10 @@
 
 use super::{Advance, OnHit, RetiringCuckooFilter};
 use crate::error::{Full, FullReason};
-use crate::filter::buckets::{Home, Table, TableMut, by_width, free_slot, insert, insert_all};
+use crate::filter::buckets::{
+    Home, Table, TableMut, by_width, free_slot, insert, insert_all, make_room,
+};
 use crate::hash::{Key, KeyHash, Salt};
-use crate::math::retiring::epoch_len;
 use crate::membership::{BatchError, Insert, InsertError, Restart, Seen, check_lengths};
 use crate::store::ANY;
 
@@ -54,7 +55,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> RetiringCuckooFilter<S> {
     ///
     /// [`Full`] if the tuple was not there and cannot be added. Nothing has changed then.
     pub fn renew_hash(&mut self, hash: KeyHash) -> Result<Seen, Full> {
-        by_width!(self.slots.bits(), [16 32 64], renew(self, hash))
+        by_width!(self.slots.bits(), [16 17 27 32 64], renew(self, hash))
     }
 
     /// Begins the next epoch and gives its number; if E epochs were live, the oldest retires.
@@ -92,30 +93,33 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> RetiringCuckooFilter<S> {
         self.settings.len = 0;
     }
 
-    /// Tuples of an epoch as planned.
-    fn epoch_len(&self) -> u64 {
-        epoch_len(self.settings.capacity, self.epochs.most).max(1)
-    }
-
     /// Whether one more tuple belongs to the next epoch.
     #[inline]
     fn is_over(&self) -> bool {
         self.advance == Advance::ByCount
-            && self.epochs.count(self.epochs.newest()) >= self.epoch_len()
+            && self.epochs.count(self.epochs.newest()) >= self.epoch_len
     }
 
     /// Looks for slots of the tag that comes next in so many more buckets, and empties them.
     #[inline]
     fn sweep<const B: u32>(&mut self, buckets: u64) {
         let tag = self.epochs.doomed();
+        if self.epochs.count(tag) == 0 {
+            return;
+        }
         let end = self.epochs.swept.saturating_add(buckets).min(self.slots.buckets());
-        while self.epochs.swept < end && self.epochs.count(tag) > 0 {
-            let bucket = self.epochs.swept;
+        for bucket in self.epochs.swept..end {
+            self.epochs.swept = bucket + 1;
+            if !self.slots.holds_tag::<B>(bucket, tag) {
+                continue;
+            }
             while let Some(slot) = self.slots.first_tagged::<B>(bucket, tag) {
                 self.slots.set::<B>(bucket, slot, 0, 0);
                 self.epochs.subtract(tag);
+                if self.epochs.count(tag) == 0 {
+                    return;
+                }
             }
-            self.epochs.swept += 1;
         }
     }
 
@@ -127,17 +131,42 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> RetiringCuckooFilter<S> {
         self.slots.set::<B>(bucket, slot, fingerprint, tag);
         self.epochs.add(tag);
         self.settings.len += 1;
-        self.sweep::<B>(self.slots.buckets().div_ceil(self.epoch_len()));
+        self.sweep::<B>(self.pace);
     }
 
     /// The one pass over a key's buckets.
     #[inline]
     fn admit<const B: u32>(&mut self, home: &Home, on_hit: OnHit) -> Result<Seen, Full> {
-        if let Some(place) = self.find::<B>(home) {
-            if on_hit == OnHit::Refresh {
+        let live = self.epochs.live();
+        let [first, second] = home
+            .buckets
+            .map(|bucket| self.slots.held_and_free::<B>(bucket, home.fingerprint, live));
+        if first[0].any() | second[0].any() {
+            if on_hit == OnHit::Refresh
+                && let Some(place) = self.find::<B>(home)
+            {
                 self.refresh::<B>(place, home.fingerprint);
             }
             return Ok(Seen::Maybe);
+        }
+        if !self.is_over() && self.settings.refusal().is_none() {
+            let [first, second] = [first, second].map(|[_, free]| free.first());
+            let [one, other] = home.buckets;
+            let place = match (first, second) {
+                (Some(slot), _) => Some((one, slot)),
+                (None, Some(slot)) => Some((other, slot)),
+                (None, None) => None,
+            };
+            let place = match place {
+                Some((bucket, slot)) => {
+                    self.vacate::<B>(bucket, slot);
+                    Some((bucket, slot))
+                }
+                None => make_room::<B, _>(self, home),
+            };
+            let place = place.ok_or_else(|| self.settings.full(FullReason::Evictions))?;
+            self.store::<B>(place, home.fingerprint);
+            return Ok(Seen::Never);
         }
         // After a refusal the epoch has not ended either. (It has been swept when it is over.)
         let before = self.is_over().then(|| {
@@ -222,7 +251,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Restart for RetiringCuckooFilter<S> {
 
 impl<S: AsRef<[u64]> + AsMut<[u64]>> Insert for RetiringCuckooFilter<S> {
     fn insert_hash(&mut self, hash: KeyHash) -> Result<Seen, Full> {
-        by_width!(self.slots.bits(), [16 32 64], insert(self, hash))
+        by_width!(self.slots.bits(), [16 17 27 32 64], insert(self, hash))
     }
 
     fn insert_unique_hash(&mut self, hash: KeyHash) -> Result<Seen, Full> {
@@ -232,6 +261,12 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Insert for RetiringCuckooFilter<S> {
 
     fn insert_batch(&mut self, hashes: &[KeyHash], seen: &mut [Seen]) -> Result<(), BatchError> {
         check_lengths(hashes.len(), seen.len())?;
-        by_width!(self.slots.bits(), [16 32 64], insert_all(self, hashes, seen))
+        let (settings, on) = (self.settings.unkeyed(), (self.advance, self.on_hit));
+        let (slots, epochs) = (self.slots.lend(), self.epochs.clone());
+        let mut lent = RetiringCuckooFilter::of_parts(settings, slots, epochs, on);
+        let done =
+            by_width!(lent.slots.bits(), [16 17 27 32 64], insert_all(&mut lent, hashes, seen));
+        (self.epochs, self.settings.len) = (lent.epochs, lent.settings.len);
+        done
     }
 }

@@ -159,13 +159,9 @@ impl Buildable for RetiringCuckooFilter {
         let words = words_for(buckets, bits)
             .and_then(Words::zeroed)
             .ok_or(BuildError::OutOfMemory { byte_len: plan.byte_len() })?;
-        Ok(Self {
-            settings: settings.0,
-            slots: TaggedSlots::new(words, buckets, bits, tag_bits),
-            epochs: Epochs::new(epochs),
-            advance: Advance::default(),
-            on_hit: OnHit::default(),
-        })
+        let slots = TaggedSlots::new(words, buckets, bits, tag_bits);
+        let on = (Advance::default(), OnHit::default());
+        Ok(Self::of_parts(settings.0, slots, Epochs::new(epochs), on))
     }
 
     fn configure(self, options: &RetiringOptions) -> Self {

@@ -350,6 +350,12 @@ impl ReplayGuard {
         if owned.contains(group) { Ok(()) } else { Err(AdmitError::NotOwned { group, owned }) }
     }
 
+    /// Wakes a task when the next ticket comes back.
+    #[cfg(feature = "stream")]
+    pub(in crate::replay) fn wake_on_return(&self, waker: &std::task::Waker) {
+        self.returns.wake_on_return(waker);
+    }
+
     /// Takes in what tickets gave back. Everything that looks at the state does it first.
     pub(super) fn drain(&mut self) {
         let mut taken = std::mem::take(&mut self.taken);

@@ -5,7 +5,8 @@
 //! or after the guard has moved on, without a lock held for longer than a push.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 use std::time::Duration;
 
 use super::clock::Clock;
@@ -73,14 +74,21 @@ pub(super) struct Settled {
 #[derive(Debug)]
 pub(super) struct Returns {
     any: AtomicBool,
-    queue: Mutex<Vec<Returned>>,
+    queue: Mutex<Queue>,
     clock: Option<Arc<dyn Clock>>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    returned: Vec<Returned>,
+    /// A task that waits for tickets.
+    waker: Option<Waker>,
 }
 
 impl Returns {
     /// An empty queue; with a clock, what ends is marked with its time.
-    pub(super) const fn new(clock: Option<Arc<dyn Clock>>) -> Self {
-        Self { any: AtomicBool::new(false), queue: Mutex::new(Vec::new()), clock }
+    pub(super) fn new(clock: Option<Arc<dyn Clock>>) -> Self {
+        Self { any: AtomicBool::new(false), queue: Mutex::default(), clock }
     }
 
     fn settled(&self, outcome: Outcome) -> Settled {
@@ -88,15 +96,32 @@ impl Returns {
     }
 
     fn push(&self, returned: Returned) {
-        // A push cannot leave the queue half-changed, so a poisoned one is as good as any.
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).push(returned);
+        let mut queue = self.lock();
+        queue.returned.push(returned);
         self.any.store(true, Ordering::Release);
+        let waker = queue.waker.take();
+        drop(queue);
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        // A push cannot leave the queue half-changed, so a poisoned one is as good as any.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes the task at the next push.
+    #[cfg(feature = "stream")]
+    pub(super) fn wake_on_return(&self, waker: &Waker) {
+        let slot = &mut self.lock().waker;
+        if !slot.as_ref().is_some_and(|old| old.will_wake(waker)) {
+            *slot = Some(waker.clone());
+        }
     }
 
     /// Takes everything that has come back, oldest first, into `taken`, which is empty.
     pub(super) fn take(&self, taken: &mut Vec<Returned>) {
         if self.any.swap(false, Ordering::Acquire) {
-            std::mem::swap(&mut *self.queue.lock().unwrap_or_else(PoisonError::into_inner), taken);
+            std::mem::swap(&mut self.lock().returned, taken);
         }
     }
 }

@@ -78,6 +78,7 @@ impl Channel {
         }
     }
 
+    #[inline]
     pub(super) fn seen(&mut self, sequence: u64) {
         if self.keeps() {
             self.highest = self.highest.max(Some(sequence));
@@ -99,6 +100,7 @@ impl Channel {
         }
     }
 
+    #[inline]
     pub(super) fn evidence(&self, sequence: u64) -> Evidence {
         let position = Some(sequence);
         if !self.keeps() {
@@ -114,10 +116,15 @@ impl Channel {
             && match (self.kind, self.highest) {
                 // A hole is never filled later, so what is above all others was never sent before.
                 (ChannelKind::Monotone, Some(highest)) => sequence > highest,
-                (ChannelKind::Monotone, None) => self.start.is_some_and(|start| start <= sequence),
-                _ => self.first_known().is_some_and(|first| first <= sequence),
+                (ChannelKind::Monotone, None) => self.begins_by(sequence),
+                _ => self.begins_by(sequence) || self.processed.begin_by(sequence),
             };
         if is_new { Evidence::New } else { Evidence::Unknown }
+    }
+
+    /// Whether the log is known to reach down to a position.
+    fn begins_by(&self, sequence: u64) -> bool {
+        self.start.is_some_and(|start| start <= sequence)
     }
 
     /// Where what is known begins: the start of the log, or below it the lowest processed position.

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The interval that grew last is kept outside of the tree, so that the next position in order is a
-//! comparison and an addition. A jump puts it back and takes another out.
+//! comparison and an addition. A jump puts it back, and takes the one out that is likely to grow next.
 
 use std::ops::RangeInclusive;
 
@@ -53,10 +53,23 @@ impl Intervals {
     /// Adds the positions from `first` to `last`, which is not below it. O(log intervals), and more by
     /// as many as are joined.
     pub(super) fn insert(&mut self, first: u64, last: u64) {
-        if self.open.is_some_and(|open| open.first <= first && last <= open.last) {
-            return;
-        }
-        if let Some(open) = self.open.take() {
+        if let Some(open) = self.open {
+            if open.first <= first && last <= open.last {
+                return;
+            }
+            if open.limit == u64::MAX && first > open.last && first - open.last > 1 {
+                // A jump past everything: every step of a channel with holes.
+                self.rest.insert(open.first..=open.last);
+                self.open = Some(Open { first, last, limit: u64::MAX });
+                return;
+            }
+            let follows = || first > 0 && self.rest.contains(&(first - 1));
+            if last < open.first.saturating_sub(1) && !follows() {
+                // A straggler that begins an interval, or precedes one: more are likely to come above.
+                self.rest.insert(first..=last);
+                return;
+            }
+            self.open = None;
             self.rest.insert(open.first..=open.last);
         }
         self.rest.insert(first..=last);
@@ -89,9 +102,16 @@ impl Intervals {
         }
     }
 
-    /// The lowest position. O(1) if all came in order.
+    /// The lowest position.
     pub(super) fn first(&self) -> Option<u64> {
         self.iter().next().map(|lowest| *lowest.start())
+    }
+
+    /// Whether a position is at or above the lowest. O(1) above the start of the open interval.
+    #[inline]
+    pub(super) fn begin_by(&self, position: u64) -> bool {
+        self.open.is_some_and(|open| open.first <= position)
+            || self.rest.first().is_some_and(|lowest| *lowest.start() <= position)
     }
 
     /// The intervals, ascending.

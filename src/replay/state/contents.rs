@@ -11,8 +11,8 @@ pub const MAX_KEY_GROUPS: u32 = 1 << 15;
 
 /// What a manifest says, but for who published it.
 ///
-/// `parameters`, `progress` and the `meta` of epochs are the owner's own bytes. They are kept and checked,
-/// and not looked into.
+/// `parameters`, `progress` and the `meta` of epochs are the owner's own bytes. They are kept and
+/// checked, and not looked into.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents {
     /// Key groups of the whole job, 1 to [`MAX_KEY_GROUPS`]. Fixed when a state is created: every key

@@ -10,9 +10,10 @@ use crate::codec::{FileError, SaveOptions, remove_stale_temporaries, write_file}
 /// A folder whose files are the objects.
 ///
 /// An object is written to a temporary file, synced, given its name only if that is free, and the
-/// folder is synced. One writer at a time holds the folder: it locks the file `.lock` in it until it is
-/// dropped, and a second one, in this or another process, is told who that is. On a file system without locks only
-/// the fencing of [`StateStore`](super::StateStore) keeps writers apart. Reading needs no lock.
+/// folder is synced. One writer at a time holds the folder: it locks the file `.lock` in it until
+/// it is dropped, and a second one, in this or another process, is told who that is. On a file
+/// system without locks only the fencing of [`StateStore`](super::StateStore) keeps writers apart.
+/// Reading needs no lock.
 ///
 /// # Examples
 ///

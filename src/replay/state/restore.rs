@@ -16,8 +16,8 @@ use crate::codec::invalid;
 pub struct Restored {
     /// The number of the manifest. That of a writer's own taking over is higher.
     pub number: u64,
-    /// Newer manifests that do not verify, the newest first, and why. If there are any, tuples that only they
-    /// covered will pass again when they are replayed.
+    /// Newer manifests that do not verify, the newest first, and why. If there are any, tuples that
+    /// only they covered will pass again when they are replayed.
     pub skipped: Vec<Skipped>,
 }
 
@@ -43,7 +43,8 @@ pub(super) struct Known {
 /// How often a search begins anew because a writer was at work meanwhile.
 pub(super) const ATTEMPTS: u32 = 16;
 
-/// Reads the newest state that is whole, without taking it over: to look at it, or to take key groups from it.
+/// Reads the newest state that is whole, without taking it over: to look at it, or to take key
+/// groups from it.
 ///
 /// Every byte of it is read once. Objects that it names may be deleted later if its owner goes on;
 /// a copy ([`copy`](super::copy)) stays.

@@ -21,9 +21,9 @@ pub struct Collected {
 impl<S: Storage> StateStore<S> {
     /// Deletes manifests beyond those that are [kept](Self::keep), and segments that no kept one names.
     ///
-    /// A segment that is written and not yet published stays, and so does what a writer may be about to
-    /// publish who takes the state over meanwhile. Reads the kept manifests, and may be repeated or left
-    /// out at will.
+    /// A segment that is written and not yet published stays, and so does what a writer may be
+    /// about to publish who takes the state over meanwhile. Reads the kept manifests, and may be
+    /// repeated or left out at will.
     ///
     /// # Errors
     ///
@@ -54,8 +54,8 @@ impl<S: Storage> StateStore<S> {
         listing: &Listing,
     ) -> Result<(Vec<u64>, BTreeSet<SegmentId>), StateError> {
         let mut obsolete = Vec::new();
-        // Whatever has become of the manifest, the next one will name what this writer knows; and so will
-        // that of a writer who takes the state over now.
+        // Whatever has become of the manifest, the next one will name what this writer knows; and
+        // so will that of a writer who takes the state over now.
         let mut needed: BTreeSet<_> = self.segments.keys().copied().collect();
         let mut states = 0;
         let mut lineage = Lineage::default();
@@ -97,13 +97,14 @@ pub struct Erased {
     pub manifests: u64,
     /// Segments.
     pub segments: u64,
-    /// Tuples that the newest readable manifest remembered: so many will pass again if they are replayed.
+    /// Tuples that the newest readable manifest remembered: so many will pass again if they are
+    /// replayed.
     /// `None` if no manifest can be read.
     pub tuples: Option<u64>,
 }
 
-/// Erases a state, whole or damaged. Stop its writer first. Stopped halfway, it leaves the newest state or an error, and
-/// can be repeated.
+/// Erases a state, whole or damaged. Stop its writer first. Stopped halfway, it leaves the newest
+/// state or an error, and can be repeated.
 ///
 /// # Errors
 ///
@@ -132,8 +133,8 @@ pub fn reset(storage: &dyn Storage) -> Result<Erased, StateError> {
     })
 }
 
-/// Copies the newest whole state of one place, in use or not, to an empty one, and returns its number. The
-/// manifest is written last, so half a copy is not taken for a state.
+/// Copies the newest whole state of one place, in use or not, to an empty one, and returns its
+/// number. The manifest is written last, so half a copy is not taken for a state.
 ///
 /// Reads the state twice and takes memory for its largest segment.
 ///

@@ -20,10 +20,11 @@ use super::storage::{Storage, StorageError};
 ///
 /// # One writer
 ///
-/// Opening takes the state over: it publishes what is there under the next number, which becomes the
-/// writer's *fencing number*. Each manifest has its number once, so a writer that was taken for dead
-/// finds its next number taken and gets [`StateError::Fenced`], from then on and for everything. A writer acknowledges
-/// to upstream only what [`publish`](Self::publish) has returned for.
+/// Opening takes the state over: it publishes what is there under the next number, which becomes
+/// the writer's *fencing number*. Each manifest has its number once, so a writer that was taken for
+/// dead finds its next number taken and gets [`StateError::Fenced`], from then on and for
+/// everything. A writer acknowledges to upstream only what [`publish`](Self::publish) has returned
+/// for.
 ///
 /// # Examples
 ///
@@ -96,8 +97,8 @@ impl<S: Storage> StateStore<S> {
         Ok(Self::new(storage, manifest, Segments::new()))
     }
 
-    /// Takes over the newest state of which every byte verifies. If that is not the newest one there is,
-    /// [`Restored`] says which were passed over and why.
+    /// Takes over the newest state of which every byte verifies. If that is not the newest one
+    /// there is, [`Restored`] says which were passed over and why.
     ///
     /// Reads the whole state once.
     ///
@@ -252,15 +253,15 @@ impl<S: Storage> StateStore<S> {
         Ok(EpochEntry { number, phase: Phase::Sealed, len, meta: meta.clone(), segments })
     }
 
-    /// Publishes a state, which then is the one that a restart finds, and returns its number. One write and two
-    /// listings.
+    /// Publishes a state, which then is the one that a restart finds, and returns its number. One
+    /// write and two listings.
     ///
     /// # Errors
     ///
     /// [`StateError::Invalid`] if the number of key groups changes, if a segment is neither in the
     /// state nor written since, or if lengths do not add up; [`StateError::Fenced`];
-    /// [`StateError::Vanished`]. After [`StateError::Storage`] the state may have been published all the
-    /// same: publish again, this one or a later one.
+    /// [`StateError::Vanished`]. After [`StateError::Storage`] the state may have been published
+    /// all the same: publish again, this one or a later one.
     pub fn publish(&mut self, contents: Contents) -> Result<u64, StateError> {
         self.require_current()?;
         let (found, expected) = (contents.key_groups, self.contents.key_groups);
@@ -303,7 +304,10 @@ impl<S: Storage> StateStore<S> {
         let id = SegmentId { writer: self.writer, counter: self.counter };
         // Also if it fails: the object may be there all the same.
         self.counter += 1;
-        self.storage.put_new(&id.to_string(), bytes)?;
+        let name = id.to_string();
+        if !put_or_find(&self.storage, &name, bytes)? {
+            return Err(StorageError::AlreadyExists { object: name }.into());
+        }
         let entry = SegmentEntry { id, len: bytes.len() as u64, checksum: *checksum };
         self.segments.insert(id, Known { entry, epoch, phase, count: *count });
         Ok(entry)
@@ -364,14 +368,17 @@ fn occupied(listing: &Listing) -> StateError {
     }
 }
 
-/// Publishes a manifest, or finds its number taken by another writer: `false`. A place that has lost its
-/// answer and tries again may find our own.
+/// Publishes a manifest, or finds its number taken by another writer: `false`.
 fn put(storage: &dyn Storage, manifest: &Manifest) -> Result<bool, StateError> {
-    let name = manifest.name();
-    let bytes = manifest.encode()?;
-    match storage.put_new(&name, &bytes) {
+    put_or_find(storage, &manifest.name(), &manifest.encode()?)
+}
+
+/// Writes an object, or finds the name taken by other bytes: `false`. A place that has lost its
+/// answer and tries again by itself finds its own.
+fn put_or_find(storage: &dyn Storage, name: &str, bytes: &[u8]) -> Result<bool, StateError> {
+    match storage.put_new(name, bytes) {
         Ok(()) => Ok(true),
-        Err(StorageError::AlreadyExists { .. }) => match storage.get(&name, bytes.len() as u64) {
+        Err(StorageError::AlreadyExists { .. }) => match storage.get(name, bytes.len() as u64) {
             Ok(there) => Ok(there == bytes),
             Err(StorageError::NotFound { .. } | StorageError::TooLong { .. }) => Ok(false),
             Err(error) => Err(error.into()),

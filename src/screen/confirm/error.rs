@@ -25,6 +25,8 @@ pub struct ConfirmError {
 pub enum ConfirmFault {
     /// It could not be read.
     Read(ReadFault),
+    /// It is a pipe, a socket or a device, or a folder in the place of a range file.
+    NotAFile,
     /// It is shorter than it was when it was opened.
     Shrunk,
     /// It is no list of hashes at all.
@@ -126,6 +128,10 @@ impl fmt::Display for ConfirmFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read(fault) => write!(f, "cannot be read: {fault}"),
+            Self::NotAFile => f.write_str(
+                "expected a regular file, found a pipe, a socket, a device or a folder: rows are \
+                 looked up at any place of a list, so write it to a file first",
+            ),
             Self::Shrunk => f.write_str(
                 "expected the file as long as when it was opened, found it shorter: replace a list \
                  by renaming a new one over it",

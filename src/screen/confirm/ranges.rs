@@ -6,16 +6,15 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::super::digest::PasswordDigest;
-use super::super::list::{DetectError, ListFormat, RowFault, parse_line};
+use super::super::list::{
+    DetectError, ListFormat, RangePrefix, RowFault, is_etag_line, parse_line,
+};
+use super::super::naming::{self, Layout};
 use super::error::{ConfirmError, ConfirmFault};
 use super::rows::{MAX_LINE_LEN, Seen, refuse_gap};
 use crate::hash::KeyHash;
 
-/// Digits in the name of a range file.
-const PREFIX_DIGITS: usize = 5;
-
-/// How many range files there are.
-const RANGES: u32 = 1 << (4 * PREFIX_DIGITS);
+const PREFIX_DIGITS: usize = RangePrefix::DIGITS;
 
 /// The longest range file that is read. Today's have 75 kB.
 const MAX_LEN: u64 = 16 << 20;
@@ -23,23 +22,8 @@ const MAX_LEN: u64 = 16 << 20;
 /// What is enough to tell compressed data by.
 const SNIFFED: usize = 64;
 
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
 /// Ranges looked at when a folder is opened, far from `00000`, which is over-full.
 const SAMPLES: [u32; 4] = [0x2_aaaa, 0x5_5555, 0xa_aaaa, 0xd_5555];
-
-/// How the names of the files are made of the five digits.
-const NESTS: [&[&[usize]]; 5] = [
-    &[&[0, 1, 2, 3, 4]],
-    &[&[0, 1], &[0, 1, 2, 3, 4]],
-    &[&[0, 1], &[2, 3, 4]],
-    &[&[0, 1], &[2, 3], &[0, 1, 2, 3, 4]],
-    &[&[0], &[1], &[2], &[0, 1, 2, 3, 4]],
-];
-
-/// What follows them.
-const SUFFIXES: [&str; 10] =
-    ["", ".txt", ".gz", ".txt.gz", ".bz2", ".txt.bz2", ".zst", ".txt.zst", ".zstd", ".txt.zstd"];
 
 /// A folder of range files, all laid out alike.
 pub(super) struct RangeFolder {
@@ -50,32 +34,20 @@ pub(super) struct RangeFolder {
     rows: f64,
 }
 
-/// How files are named.
-#[derive(Clone, Copy)]
-struct Layout {
-    nest: &'static [&'static [usize]],
-    upper_case: bool,
-    suffix: &'static str,
-}
-
 impl RangeFolder {
     /// Finds out how the files of a folder are named, and how many rows they have.
     pub(super) fn open(folder: &Path, digest: PasswordDigest) -> Result<Self, ConfirmError> {
         let failed = |fault| ConfirmError { path: folder.to_owned(), fault };
-        // One downloader keeps both lists in one folder.
-        let inner = folder.join(match digest {
-            PasswordDigest::Sha1 => "sha1",
-            PasswordDigest::Nt => "ntlm",
-        });
-        let root = if inner.is_dir() { inner } else { folder.to_owned() };
-        let layout = SAMPLES.iter().find_map(|&range| Layout::of(&root, range));
+        let root = naming::root_of(folder, digest);
+        let samples = SAMPLES.into_iter().filter_map(RangePrefix::new);
+        let layout = Layout::find(&root, samples.clone());
         let layout = layout.ok_or_else(|| failed(ConfirmFault::NoRanges))?;
-        let mut ranges = Self { root, digest, layout, rows: f64::from(RANGES) };
+        let mut ranges = Self { root, digest, layout, rows: f64::from(RangePrefix::COUNT) };
         let mut rows = 0;
-        for range in SAMPLES {
+        for range in samples {
             rows += ranges.count(range)?;
         }
-        ranges.rows = rows as f64 / SAMPLES.len() as f64 * f64::from(RANGES);
+        ranges.rows = rows as f64 / SAMPLES.len() as f64 * f64::from(RangePrefix::COUNT);
         Ok(ranges)
     }
 
@@ -88,12 +60,12 @@ impl RangeFolder {
         Cursor { ranges: self, range: None, bytes: Vec::new() }
     }
 
-    fn path(&self, range: u32) -> PathBuf {
+    fn path(&self, range: RangePrefix) -> PathBuf {
         self.layout.path(&self.root, range)
     }
 
     /// How many rows a range has, all of them read.
-    fn count(&self, range: u32) -> Result<u64, ConfirmError> {
+    fn count(&self, range: RangePrefix) -> Result<u64, ConfirmError> {
         let path = self.path(range);
         let failed = |fault| ConfirmError { path: path.clone(), fault };
         let bytes = read(&path).map_err(failed)?;
@@ -104,37 +76,10 @@ impl RangeFolder {
     }
 }
 
-impl Layout {
-    /// The layout in which the file of this range exists.
-    fn of(root: &Path, range: u32) -> Option<Self> {
-        let mut layouts = NESTS.iter().flat_map(|nest| {
-            [true, false].into_iter().flat_map(move |upper_case| {
-                SUFFIXES.into_iter().map(move |suffix| Self { nest, upper_case, suffix })
-            })
-        });
-        layouts.find(|layout| layout.path(root, range).is_file())
-    }
-
-    fn path(self, root: &Path, range: u32) -> PathBuf {
-        let digits = digits(range, self.upper_case);
-        let mut path = root.to_owned();
-        let mut part = String::with_capacity(16);
-        for (depth, picked) in self.nest.iter().enumerate() {
-            part.clear();
-            part.extend(picked.iter().map(|&digit| char::from(digits[digit])));
-            if depth == self.nest.len() - 1 {
-                part.push_str(self.suffix);
-            }
-            path.push(&part);
-        }
-        path
-    }
-}
-
 /// Finds hashes, reading the file of a range once if they come in ascending order.
 pub(super) struct Cursor<'a> {
     ranges: &'a RangeFolder,
-    range: Option<u32>,
+    range: Option<RangePrefix>,
     bytes: Vec<u8>,
 }
 
@@ -149,7 +94,7 @@ impl Cursor<'_> {
     }
 
     fn look_up(&mut self, hash: KeyHash) -> Result<Option<Seen>, ConfirmFault> {
-        let range = (hash.hi() >> (64 - 4 * PREFIX_DIGITS)) as u32;
+        let range = RangePrefix::of(hash);
         if self.range != Some(range) {
             self.range = None;
             self.bytes = read(&self.ranges.path(range))?;
@@ -162,7 +107,7 @@ impl Cursor<'_> {
 /// Looks at all rows of a range, in whatever order they are.
 fn look_up(
     bytes: &[u8],
-    range: u32,
+    range: RangePrefix,
     ranges: &RangeFolder,
     hash: KeyHash,
 ) -> Result<Option<Seen>, ConfirmFault> {
@@ -195,8 +140,8 @@ struct Near {
 
 impl Near {
     /// Nothing but the ends of the range.
-    const fn new(range: u32) -> Self {
-        let below = (range as u64) << (64 - 4 * PREFIX_DIGITS);
+    const fn new(range: RangePrefix) -> Self {
+        let below = (range.value() as u64) << (64 - 4 * PREFIX_DIGITS);
         Self { below, above: below | (u64::MAX >> (4 * PREFIX_DIGITS)), rows: 0 }
     }
 }
@@ -205,7 +150,7 @@ impl Near {
 fn find_any(
     bytes: &[u8],
     digest: PasswordDigest,
-    range: u32,
+    range: RangePrefix,
     hash: KeyHash,
     near: &mut Near,
 ) -> Result<Option<Seen>, ConfirmFault> {
@@ -234,7 +179,7 @@ fn find_any(
 fn find_plain(
     bytes: &[u8],
     digest: PasswordDigest,
-    range: u32,
+    range: RangePrefix,
     hash: KeyHash,
     near: &mut Near,
 ) -> Option<Result<Option<Seen>, ConfirmFault>> {
@@ -320,64 +265,47 @@ const fn is_plain(byte: u8) -> bool {
 }
 
 /// The first word of a hash in a range, from the eight digits that follow the name of the file.
-fn hi_of(range: u32, digits: u64) -> u64 {
+fn hi_of(range: RangePrefix, digits: u64) -> u64 {
     let value = digits.to_be_bytes().iter().fold(0, |value: u64, digit| {
         let nibble = if digit.is_ascii_digit() { digit - b'0' } else { digit - b'a' + 10 };
         (value << 4) | u64::from(nibble)
     });
-    (u64::from(range) << 44) | (value << 12)
+    (u64::from(range.value()) << 44) | (value << 12)
 }
 
 /// Gives every row of a range file: its whole hash, and its count.
 fn each_row(
     bytes: &[u8],
-    range: u32,
+    range: RangePrefix,
     digest: PasswordDigest,
     mut found: impl FnMut(KeyHash, Option<u64>),
 ) -> Result<(), ConfirmFault> {
-    let format = ListFormat::Hashes(digest);
-    // The digits of the name, then those of the row.
-    let mut line = [0; PREFIX_DIGITS + MAX_LINE_LEN];
-    line[..PREFIX_DIGITS].copy_from_slice(&digits(range, true));
+    let format = ListFormat::Range(digest, range);
     let mut start = 0;
     for (number, row) in bytes.split(|&byte| byte == b'\n').enumerate() {
         let offset = start;
         start += row.len() as u64 + 1;
-        let row = row.strip_suffix(b"\r").unwrap_or(row);
-        let row = row.strip_prefix(BYTE_ORDER_MARK).unwrap_or(row);
-        if row.is_empty() || (number == 0 && is_entity_tag(row)) {
-            continue;
-        }
         let bad = |fault| ConfirmFault::Row { offset: Some(offset), fault };
-        let end = PREFIX_DIGITS + row.len();
-        let Some(rest) = line.get_mut(PREFIX_DIGITS..end) else {
+        if row.len() > MAX_LINE_LEN {
             return Err(bad(RowFault::TooLong { limit: MAX_LINE_LEN }));
-        };
-        rest.copy_from_slice(row);
-        if let Some((hash, count)) = parse_line(format, &line[..end]).map_err(bad)? {
-            found(hash, count);
+        }
+        match parse_line(format, row) {
+            Ok(Some((hash, count))) => found(hash, count),
+            Ok(None) => {}
+            // Some downloaders keep the version of a range, as the server named it, in front of it.
+            Err(_) if number == 0 && is_etag_line(row) => {}
+            Err(fault) => return Err(bad(fault)),
         }
     }
     Ok(())
 }
 
-/// Some downloaders keep the version of a range, as the server named it, in front of it.
-fn is_entity_tag(row: &[u8]) -> bool {
-    [&b"\""[..], b"W/\"", b"0x"].iter().any(|start| row.starts_with(start))
-}
-
-/// The five digits of a range.
-fn digits(range: u32, upper_case: bool) -> [u8; PREFIX_DIGITS] {
-    let alphabet = if upper_case { b"0123456789ABCDEF" } else { b"0123456789abcdef" };
-    let mut shift = 4 * PREFIX_DIGITS;
-    [0; PREFIX_DIGITS].map(|_: u8| {
-        shift -= 4;
-        alphabet[(range >> shift) as usize & 0xf]
-    })
-}
-
 /// Reads a range file.
 fn read(path: &Path) -> Result<Vec<u8>, ConfirmFault> {
+    // Before it is opened: to open a pipe waits for who writes to it.
+    if !path.metadata()?.is_file() {
+        return Err(ConfirmFault::NotAFile);
+    }
     let file = File::open(path)?;
     let len = file.metadata()?.len();
     decompressed(read_all(file, len)?)

@@ -189,15 +189,17 @@ impl<'a> Cursor<'a> {
             let below = at.checked_sub(1).map(|at| self.entries[at].hash);
             return self.absent(below, Some(above.hash));
         }
-        // A hash may have several rows, and some of them may lie beyond the block.
-        if self.may_go_on_beyond(hash) {
-            let start = above.start.saturating_sub(self.block as u64 / 2);
-            let end = (start + self.block as u64).min(self.list.len);
-            self.load(start, end)?;
-            if self.may_go_on_beyond(hash) {
-                // As many rows of one hash as fill half a block: no list is like that.
+        // A hash may have several rows, and some of them may lie beyond the block, or blank rows may.
+        let mut block = self.block as u64;
+        while self.may_go_on_beyond(hash) {
+            if block > MAX_BLANK {
+                // As many rows of one hash, or blank ones: no list is like that.
                 return Err(ConfirmFault::NotSorted { offset: Some(above.start) });
             }
+            let start = above.start.saturating_sub(block / 2);
+            let end = (start + block).min(self.list.len);
+            self.load(start, end)?;
+            block *= 2;
         }
         let rows = self.entries.iter().filter(|entry| entry.hash == hash);
         Ok(rows.map(|entry| Seen(entry.count)).max())

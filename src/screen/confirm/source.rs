@@ -91,6 +91,11 @@ impl ConfirmList {
         let source = if path.is_dir() {
             Source::Folder(RangeFolder::open(&path, digest)?)
         } else {
+            // A pipe can be read once, and a list is looked up at many places.
+            let metadata = path.metadata().map_err(|error| failed(error.into()))?;
+            if !metadata.is_file() {
+                return Err(failed(ConfirmFault::NotAFile));
+            }
             // The length is that of the open file: another may be renamed over it at any time.
             let file = File::open(&path).map_err(|error| failed(error.into()))?;
             Source::File(SortedFile::open(file, digest).map_err(failed)?)

@@ -5,18 +5,15 @@
 //!  └─ the official one ┘  by batches   hibp-downloader     lcn2             go-hibp-sync
 //! ```
 //!
-//! Nothing but the names is looked at: the last five hexadecimal digits of a path, in a name of five
-//! or of three (then the folder has two), are its prefix. What is not named so (an index, metadata,
-//! a note) is passed over and counted.
+//! Nothing but the names is looked at. What is not named like a range (an index, metadata, a note) is
+//! passed over and counted.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
 
+use super::super::naming;
 use super::prefix::RangePrefix;
-
-/// Endings that a range file may have; how it is compressed is told by its content.
-const ENDINGS: [&[u8]; 5] = [b".txt", b".gz", b".bz2", b".zst", b".zstd"];
 
 /// Folders in folders beyond which nobody keeps ranges: a loop of links ends here.
 const MAX_DEPTH: usize = 8;
@@ -69,6 +66,11 @@ pub enum FolderError {
         path: PathBuf,
         /// How many folders deep ranges may lie.
         limit: usize,
+    },
+    /// What is named like a range is a pipe, a socket or a device: to read it could wait for ever.
+    NotAFile {
+        /// Which.
+        path: PathBuf,
     },
     /// A file holds six bytes of each hash, which is too little to tell passwords apart as the rest
     /// of this library does.
@@ -158,7 +160,11 @@ impl RangeFolder {
             if kind.is_dir() {
                 folders.push(entry.path());
             } else {
+                let ranges = self.files.len();
                 self.take(index, folder.file_name(), &name, || entry.path())?;
+                if self.files.len() > ranges && !kind.is_file() {
+                    return Err(FolderError::NotAFile { path: entry.path() });
+                }
             }
         }
         if depth == MAX_DEPTH && !folders.is_empty() {
@@ -179,13 +185,12 @@ impl RangeFolder {
         name: &OsStr,
         path: impl FnOnce() -> PathBuf,
     ) -> Result<(), FolderError> {
-        let name = name.as_encoded_bytes();
-        let folder_name = folder_name.unwrap_or_default().as_encoded_bytes();
-        if name.strip_suffix(b".bin").is_some_and(|stem| prefix_of(folder_name, stem).is_some()) {
+        if naming::is_truncated(folder_name, name) {
             return Err(FolderError::Truncated { path: path() });
         }
-        match prefix_of(folder_name, stem_of(name)) {
+        match naming::prefix_of(folder_name, name) {
             Some(prefix) => {
+                let name = name.as_encoded_bytes();
                 let (start, name_len) = (self.names.len() as u32, name.len() as u32);
                 self.names.extend_from_slice(name);
                 self.files.push(RangeFile { prefix, folder, name: start, name_len });
@@ -193,33 +198,6 @@ impl RangeFolder {
             None => self.passed_over += 1,
         }
         Ok(())
-    }
-}
-
-/// A name without its endings, of which there may be two.
-fn stem_of(name: &[u8]) -> &[u8] {
-    let strip = |name| ENDINGS.iter().find_map(|ending| <[u8]>::strip_suffix(name, *ending));
-    let once = strip(name).unwrap_or(name);
-    strip(once).unwrap_or(once)
-}
-
-impl RangePrefix {
-    /// The prefix that the file of a range is named after, such as `07F07.txt`, or `F07` in a folder
-    /// `07`. `None` for other names.
-    #[must_use]
-    pub fn of_file(path: &Path) -> Option<Self> {
-        let name = path.file_name()?.as_encoded_bytes();
-        let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
-        prefix_of(folder.as_encoded_bytes(), stem_of(name))
-    }
-}
-
-/// The prefix in a name of five digits, or of three in a folder of two.
-fn prefix_of(folder: &[u8], stem: &[u8]) -> Option<RangePrefix> {
-    match (folder, stem) {
-        (_, [_, _, _, _, _]) => RangePrefix::parse(stem),
-        ([a, b], [c, d, e]) => RangePrefix::parse(&[*a, *b, *c, *d, *e]),
-        _ => None,
     }
 }
 
@@ -255,6 +233,12 @@ impl fmt::Display for FolderError {
                 f,
                 "{}: expected ranges at most {limit} folders deep, found another folder in it: name \
                  the folder of one download, without links that lead back",
+                path.display()
+            ),
+            Self::NotAFile { path } => write!(
+                f,
+                "{}: expected the file of a range, found a pipe, a socket or a device: remove it, or \
+                 put the file in its place",
                 path.display()
             ),
             Self::Truncated { path } => write!(
@@ -352,5 +336,22 @@ mod tests {
         std::os::unix::fs::symlink("nowhere", folder.path().join("07F08")).unwrap();
         let error = RangeFolder::open(folder.path()).unwrap_err();
         assert!(error.to_string().contains("07F08: cannot be read"), "{error}");
+    }
+
+    /// A socket can be made without a tool, and is no regular file as a pipe is none.
+    #[cfg(unix)]
+    #[test]
+    fn what_is_named_like_a_range_and_is_no_file_is_refused() {
+        use std::os::unix::fs::symlink;
+        use std::os::unix::net::UnixListener;
+        let folder = folder_of(&["07F07", "elsewhere/list"]);
+        let _socket = UnixListener::bind(folder.path().join("socket")).unwrap();
+        symlink("elsewhere/list", folder.path().join("07F08")).unwrap();
+        let ranges = RangeFolder::open(folder.path()).unwrap();
+        assert_eq!((ranges.len(), ranges.passed_over()), (2, 2), "other names are passed over");
+        symlink("socket", folder.path().join("07F09.txt")).unwrap();
+        let error = RangeFolder::open(folder.path()).unwrap_err();
+        assert!(matches!(error, FolderError::NotAFile { .. }), "{error}");
+        assert!(error.to_string().contains("07F09.txt: expected the file"), "{error}");
     }
 }

@@ -64,7 +64,7 @@ pub use format::{ListFormat, SAMPLE_LEN};
 pub use prefix::RangePrefix;
 pub use reader::{DEFAULT_ROW_LIMIT, ListReader, ListTotals, MAX_ROW_LIMIT, ZeroCount};
 pub use row::Row;
-pub(super) use single::parse_line;
+pub(super) use single::{is_etag_line, parse_line};
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,9 @@
 //! The first five digits of a hash.
 
 use std::fmt;
+use std::path::Path;
 
-use super::super::hex;
+use super::super::{hex, naming};
 use crate::hash::KeyHash;
 
 /// The first five hexadecimal digits (20 bits) of a hash: what range queries ask for, and what range
@@ -48,6 +49,13 @@ impl RangePrefix {
         (faults == 0).then_some(Self(value))
     }
 
+    /// The prefix that the file of a range is named after, such as `07F07.txt`, or `F07` in a folder
+    /// `07`. `None` for other names.
+    #[must_use]
+    pub fn of_file(path: &Path) -> Option<Self> {
+        naming::prefix_of(path.parent().and_then(Path::file_name), path.file_name()?)
+    }
+
     /// The five digits as a number.
     #[must_use]
     pub const fn value(self) -> u32 {
@@ -55,7 +63,7 @@ impl RangePrefix {
     }
 
     /// The five digits, in upper case.
-    pub(super) fn digits(self) -> [u8; Self::DIGITS] {
+    pub(in crate::screen) fn digits(self) -> [u8; Self::DIGITS] {
         let mut shift = 20;
         [0; Self::DIGITS].map(|_: u8| {
             shift -= 4;

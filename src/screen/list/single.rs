@@ -2,7 +2,7 @@
 
 use super::error::RowFault;
 use super::format::ListFormat;
-use super::row::{parse, strip_line_end, strip_mark};
+use super::row::{is_etag, parse, strip_line_end, strip_mark};
 use crate::hash::KeyHash;
 
 /// Reads a line without its newline; `None` for a blank one. A count of 0 is a row like others here:
@@ -17,4 +17,9 @@ pub(in crate::screen) fn parse_line(
     }
     let (hash, .., count) = parse(format, row)?;
     Ok(Some((hash, count)))
+}
+
+/// Whether a line is the entity tag of a range; it may be the first one.
+pub(in crate::screen) fn is_etag_line(line: &[u8]) -> bool {
+    is_etag(strip_mark(strip_line_end(line)).0)
 }

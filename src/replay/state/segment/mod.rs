@@ -8,9 +8,9 @@
 //!  └────────────┴─────────────────┴──────────┴──────────┴──────────┴── ⋯ ──┴──────────┘
 //! ```
 //!
-//! The checksum over header and index stands for the whole segment, since the index has those of the
-//! runs: it is what a manifest keeps. So a reader that wants one key group reads the head and one run, and
-//! both are checked. Where a run lies follows from the counts before it.
+//! The checksum over header and index stands for the whole segment, since the index has those of
+//! the runs: it is what a manifest keeps. So a reader that wants one key group reads the head and
+//! one run, and both are checked. Where a run lies follows from the counts before it.
 
 mod draft;
 mod head;

@@ -89,8 +89,8 @@ impl<'a> SegmentReader<'a> {
         }
     }
 
-    /// The digests of each key group in a range, ascending, groups without any left out. They lie side by
-    /// side and are read by 8 MiB, or by one group if that is more.
+    /// The digests of each key group in a range, ascending, groups without any left out. They lie
+    /// side by side and are read by 8 MiB, or by one group if that is more.
     ///
     /// Each item is an error as in [`read_group`](Self::read_group).
     pub fn read_groups(

@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::script::{Told, digests, live};
-use super::{at, contents, everything};
+use super::{Shared, at, contents, everything};
 
 #[test]
 fn a_copy_is_the_newest_state_and_lives_on_its_own() {
@@ -39,30 +39,9 @@ fn a_reset_says_what_it_costs() {
 
 #[test]
 fn a_life_in_a_folder_is_that_in_memory() {
-    #[derive(Clone)]
-    struct Shared(std::sync::Arc<LocalDirectory>);
-
-    impl Storage for Shared {
-        fn put_new(&self, name: &str, bytes: &[u8]) -> Result<(), StorageError> {
-            self.0.put_new(name, bytes)
-        }
-        fn get(&self, name: &str, max_len: u64) -> Result<Vec<u8>, StorageError> {
-            self.0.get(name, max_len)
-        }
-        fn get_range(&self, name: &str, at: u64, len: u64) -> Result<Vec<u8>, StorageError> {
-            self.0.get_range(name, at, len)
-        }
-        fn list(&self) -> Result<Vec<StoredObject>, StorageError> {
-            self.0.list()
-        }
-        fn delete(&self, name: &str) -> Result<(), StorageError> {
-            self.0.delete(name)
-        }
-    }
-
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");
-    let storage = Shared(LocalDirectory::create(&path).unwrap().into());
+    let storage = Shared::new(LocalDirectory::create(&path).unwrap());
     live(&storage, &mut Told::default()).unwrap();
     drop(storage);
 

@@ -190,6 +190,40 @@ fn publishes_in_the_end(storage: &Faulty) -> Result<(), StateError> {
     Ok(())
 }
 
+/// Writes everything twice, as a client does whose first answer was lost on the way.
+#[derive(Clone, Debug)]
+struct Repeating(MemoryStorage);
+
+impl Storage for Repeating {
+    fn put_new(&self, name: &str, bytes: &[u8]) -> Result<(), StorageError> {
+        self.0.put_new(name, bytes)?;
+        self.0.put_new(name, bytes)
+    }
+
+    fn get(&self, name: &str, max_len: u64) -> Result<Vec<u8>, StorageError> {
+        self.0.get(name, max_len)
+    }
+
+    fn get_range(&self, name: &str, offset: u64, len: u64) -> Result<Vec<u8>, StorageError> {
+        self.0.get_range(name, offset, len)
+    }
+
+    fn list(&self) -> Result<Vec<StoredObject>, StorageError> {
+        self.0.list()
+    }
+
+    fn delete(&self, name: &str) -> Result<(), StorageError> {
+        self.0.delete(name)
+    }
+}
+
+#[test]
+fn a_place_that_repeats_a_write_is_not_taken_for_another_writer() {
+    let storage = Repeating(MemoryStorage::default());
+    live(&storage, &mut Told::default()).unwrap();
+    assert_eq!(everything(&storage).unwrap().1, digests("at 6, epoch 1 retired"));
+}
+
 #[test]
 fn a_place_that_fails_is_no_reason_to_go_back() {
     let storage = MemoryStorage::default();

@@ -5,11 +5,14 @@ mod damage;
 mod faults;
 mod forms;
 mod retention;
-mod script;
+pub(super) mod script;
 mod writers;
 
+use std::sync::Arc;
+
 use super::{
-    Contents, EpochEntry, Phase, SegmentEntry, SegmentReader, StateError, StateStore, Storage, read,
+    Contents, EpochEntry, Phase, SegmentEntry, SegmentReader, StateError, StateStore, Storage,
+    StorageError, StoredObject, read,
 };
 
 /// Contents of 16 key groups without epochs.
@@ -35,9 +38,9 @@ fn at<S: Storage>(store: &StateStore<S>, progress: &str) -> Contents {
 }
 
 /// The newest whole state with all its digests: epoch, group, digests.
-type Everything = (Contents, Vec<(u64, u16, Vec<u64>)>);
+pub(super) type Everything = (Contents, Vec<(u64, u16, Vec<u64>)>);
 
-fn everything(storage: &dyn Storage) -> Result<Everything, StateError> {
+pub(super) fn everything(storage: &dyn Storage) -> Result<Everything, StateError> {
     let (manifest, _) = read(storage)?;
     let mut digests = Vec::new();
     for epoch in &manifest.contents.epochs {
@@ -49,4 +52,41 @@ fn everything(storage: &dyn Storage) -> Result<Everything, StateError> {
         }
     }
     Ok((manifest.contents, digests))
+}
+
+/// A place that a life can open again.
+pub(super) struct Shared<S>(Arc<S>);
+
+impl<S> Shared<S> {
+    pub(super) fn new(storage: S) -> Self {
+        Self(Arc::new(storage))
+    }
+}
+
+impl<S> Clone for Shared<S> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<S: Storage + Sync> Storage for Shared<S> {
+    fn put_new(&self, name: &str, bytes: &[u8]) -> Result<(), StorageError> {
+        self.0.put_new(name, bytes)
+    }
+
+    fn get(&self, name: &str, max_len: u64) -> Result<Vec<u8>, StorageError> {
+        self.0.get(name, max_len)
+    }
+
+    fn get_range(&self, name: &str, offset: u64, len: u64) -> Result<Vec<u8>, StorageError> {
+        self.0.get_range(name, offset, len)
+    }
+
+    fn list(&self) -> Result<Vec<StoredObject>, StorageError> {
+        self.0.list()
+    }
+
+    fn delete(&self, name: &str) -> Result<(), StorageError> {
+        self.0.delete(name)
+    }
 }

@@ -5,11 +5,11 @@ use super::{at, contents, epoch};
 
 /// What a life was about to publish at each step and whether it learned that it was.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(in super::super) struct Told {
     /// Progress of the last state that was told to be published.
-    pub(super) done: Option<String>,
+    pub(in super::super) done: Option<String>,
     /// Progress of a state whose publishing was begun and did not return.
-    pub(super) begun: Option<String>,
+    pub(in super::super) begun: Option<String>,
 }
 
 impl Told {
@@ -27,9 +27,12 @@ impl Told {
     }
 }
 
-/// Create, publish, seal, collect, begin the next epoch, retire, open again, go on. Each state has its own
-/// progress.
-pub(super) fn live(storage: &(impl Storage + Clone), told: &mut Told) -> Result<(), StateError> {
+/// Create, publish, seal, collect, begin the next epoch, retire, open again, go on. Each state has
+/// its own progress.
+pub(in super::super) fn live(
+    storage: &(impl Storage + Clone),
+    told: &mut Told,
+) -> Result<(), StateError> {
     told.begun = Some("at 0".into());
     let mut store = StateStore::create(storage.clone(), contents())?;
     told.done = told.begun.take();
@@ -62,7 +65,7 @@ pub(super) fn live(storage: &(impl Storage + Clone), told: &mut Told) -> Result<
 }
 
 /// The digests that belong to a progress.
-pub(super) fn digests(progress: &str) -> Vec<(u64, u16, Vec<u64>)> {
+pub(in super::super) fn digests(progress: &str) -> Vec<(u64, u16, Vec<u64>)> {
     let first = [(1, 2, vec![21, 22]), (1, 9, vec![91])];
     match progress {
         "at 0" => vec![],

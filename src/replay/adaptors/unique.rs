@@ -3,47 +3,47 @@
 use std::fmt;
 use std::iter::FusedIterator;
 
-use super::filter::ReplayFilter;
 use crate::hash::Key;
 use crate::membership::{Insert, InsertError, Seen};
+use crate::replay::ReplayFilter;
 
-/// Adds [`drop_replays`](Self::drop_replays) to iterators.
+/// Adds [`unique_within`](Self::unique_within) to iterators.
 ///
 /// (It is not called `dedup`, which in Rust means neighbouring equals only, as in `Vec::dedup`.)
-pub trait DropReplaysExt: Iterator + Sized {
+pub trait UniqueWithinExt: Iterator + Sized {
     /// Yields the first sighting of each id, in order, and drops replays.
     ///
     /// A tuple that cannot be judged, because the filter is full, is not lost: it is inside the
-    /// error. A [`GenerationWindow`](super::GenerationWindow) of Bloom filters is never full.
+    /// error. A [`GenerationWindow`](crate::replay::GenerationWindow) of Bloom filters is never full.
     ///
     /// Save the filter only when everything that was yielded is durable; between two calls of
-    /// `next` it is at hand as [`DropReplays::replay_filter`]. See the [order of
-    /// steps](super#order-of-steps).
-    fn drop_replays<W, K, I>(
+    /// `next` it is at hand as [`UniqueWithin::replay_filter`]. See the [order of
+    /// steps](crate::replay#order-of-steps).
+    fn unique_within<W, K, I>(
         self,
         filter: &mut ReplayFilter<W>,
         id: I,
-    ) -> DropReplays<'_, Self, W, I>
+    ) -> UniqueWithin<'_, Self, W, I>
     where
         W: Insert,
         K: Key,
         I: FnMut(&Self::Item) -> K,
     {
-        DropReplays { tuples: self, filter, id }
+        UniqueWithin { tuples: self, filter, id }
     }
 }
 
-impl<T: Iterator> DropReplaysExt for T {}
+impl<T: Iterator> UniqueWithinExt for T {}
 
-/// The iterator of [`drop_replays`](DropReplaysExt::drop_replays).
+/// The iterator of [`unique_within`](UniqueWithinExt::unique_within).
 #[must_use = "iterators are lazy and do nothing unless consumed"]
-pub struct DropReplays<'a, T, W, I> {
+pub struct UniqueWithin<'a, T, W, I> {
     tuples: T,
     filter: &'a mut ReplayFilter<W>,
     id: I,
 }
 
-impl<T, W, I> DropReplays<'_, T, W, I> {
+impl<T, W, I> UniqueWithin<'_, T, W, I> {
     /// The filter, with its accounts as of the last tuple yielded. (Not `filter`: every iterator has
     /// a method of that name.)
     pub const fn replay_filter(&self) -> &ReplayFilter<W> {
@@ -51,7 +51,7 @@ impl<T, W, I> DropReplays<'_, T, W, I> {
     }
 }
 
-impl<T, W, K, I> Iterator for DropReplays<'_, T, W, I>
+impl<T, W, K, I> Iterator for UniqueWithin<'_, T, W, I>
 where
     T: Iterator,
     W: Insert,
@@ -76,7 +76,7 @@ where
     }
 }
 
-impl<T, W, K, I> FusedIterator for DropReplays<'_, T, W, I>
+impl<T, W, K, I> FusedIterator for UniqueWithin<'_, T, W, I>
 where
     T: FusedIterator,
     W: Insert,
@@ -85,9 +85,9 @@ where
 {
 }
 
-impl<T: fmt::Debug, W: fmt::Debug, I> fmt::Debug for DropReplays<'_, T, W, I> {
+impl<T: fmt::Debug, W: fmt::Debug, I> fmt::Debug for UniqueWithin<'_, T, W, I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DropReplays")
+        f.debug_struct("UniqueWithin")
             .field("tuples", &self.tuples)
             .field("filter", &self.filter)
             .finish_non_exhaustive()
