@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::clock::{Clock, SystemClock};
 use super::epochs::Retirement;
 use super::error::GuardError;
+use super::inspect::StateReport;
 use super::replay_guard::ReplayGuard;
 use super::verdict::{OnFull, OnMissingId, OnProbable, OnStale, Placement};
 use super::windows::WindowShape;
@@ -26,8 +27,16 @@ const DEFAULT_INTERVALS: usize = 65_536;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Sizing {
     Rate(f64),
-    Recovery { lost: f64, tested: u64 },
-    AlwaysOn { lost: f64, tuples: u64 },
+    Recovery {
+        lost: f64,
+        tested: u64,
+    },
+    AlwaysOn {
+        lost: f64,
+        tuples: u64,
+    },
+    /// The filters' own rate, as a state has it.
+    Saved(f64),
 }
 
 /// What the guard does where evidence leaves a choice.
@@ -70,7 +79,8 @@ pub(super) struct Dimensions {
 ///
 /// Needed: the [`window`](Self::window), a cause to retire, and one of
 /// [`loss_per_recovery`](Self::loss_per_recovery), [`always_on`](Self::always_on) and
-/// [`false_positive_rate`](Self::false_positive_rate).
+/// [`false_positive_rate`](Self::false_positive_rate); or the size of a state
+/// ([`sized_as`](Self::sized_as)).
 ///
 /// # Examples
 ///
@@ -98,6 +108,8 @@ pub struct ReplayGuardBuilder {
     sizing: Option<Sizing>,
     given: u32,
     epochs: u32,
+    every_tuple: bool,
+    per_recovery: Option<f64>,
     per_hour: f64,
     key_groups: KeyGroups,
     owned: Option<GroupRange>,
@@ -132,6 +144,8 @@ impl ReplayGuardBuilder {
             sizing: None,
             given: 0,
             epochs: DEFAULT_EPOCHS,
+            every_tuple: false,
+            per_recovery: None,
             per_hour: f64::INFINITY,
             key_groups: KeyGroups::ONE,
             owned: None,
@@ -189,6 +203,47 @@ impl ReplayGuardBuilder {
     pub const fn loss_per_recovery(mut self, lost: f64, tested: u64) -> Self {
         self.sizing = Some(Sizing::Recovery { lost, tested });
         self.given += 1;
+        self
+    }
+
+    /// The size of a state, to the bit: window, epochs and rate. What a state is read with comes from
+    /// it, and what is said elsewhere is compared with it beforehand.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use hapax::replay::state::MemoryStorage;
+    /// use hapax::replay::{OnFull, Placement, ReplayGuard, StateReport};
+    ///
+    /// let builder = || ReplayGuard::builder(Placement::AfterOutput).on_full(OnFull::Rotate);
+    /// let storage = MemoryStorage::default();
+    /// let sized = builder().window(100_000).false_positive_rate(1e-9);
+    /// drop(sized.open(storage.clone())?);
+    ///
+    /// let report = StateReport::read(&storage)?;
+    /// builder().sized_as(&report).open(storage)?; // whatever the configuration says today
+    /// # Ok::<(), hapax::replay::StateFault>(())
+    /// ```
+    pub const fn sized_as(mut self, state: &StateReport) -> Self {
+        self.window = Some(state.window);
+        self.epochs = state.max_epochs;
+        self.sizing = Some(Sizing::Saved(state.false_positive_rate));
+        self.given += 1;
+        self
+    }
+
+    /// Asks the filter about every tuple and drops hits, as [`always_on`](Self::always_on), without
+    /// saying anything of the rate.
+    pub const fn test_every_tuple(mut self) -> Self {
+        self.every_tuple = true;
+        self
+    }
+
+    /// Drops hits only until `lost` new tuples are lost by expectation since the last recovery, and
+    /// diverts from then on; says nothing of the rate. For the sizing
+    /// [`loss_per_recovery`](Self::loss_per_recovery) it is `lost` without this.
+    pub const fn loss_budget(mut self, lost: f64) -> Self {
+        self.per_recovery = Some(lost);
         self
     }
 
@@ -380,7 +435,7 @@ impl ReplayGuardBuilder {
 
     /// The rate that the sizing asks for.
     fn rate(&self) -> Result<f64, GuardError> {
-        let missing = "one of loss_per_recovery, always_on and false_positive_rate";
+        let missing = "one of loss_per_recovery, always_on, false_positive_rate and sized_as";
         let (1, Some(sizing)) = (self.given, self.sizing) else {
             return Err(Self::refused(
                 "loss budget",
@@ -389,7 +444,7 @@ impl ReplayGuardBuilder {
             ));
         };
         let (name, lost, tuples) = match sizing {
-            Sizing::Rate(rate) => ("false_positive_rate", rate, 1),
+            Sizing::Rate(rate) | Sizing::Saved(rate) => ("false_positive_rate", rate, 1),
             Sizing::Recovery { lost, tested } => ("loss_per_recovery", lost, tested),
             Sizing::AlwaysOn { lost, tuples } => ("always_on", lost, tuples),
         };
@@ -426,11 +481,12 @@ impl ReplayGuardBuilder {
         let whole = capacity_for(window, self.epochs);
         let capacity = self.key_groups.capacity_per_group(whole).max(self.epochs.into());
         let floor = capacity as f64 * 2f64.powi(-64);
-        if floor >= wanted {
-            return Err(GuardError::BelowHashFloor { wanted, floor });
-        }
-        let shape =
-            WindowShape { capacity, epochs: self.epochs, false_positive_rate: wanted - floor };
+        let false_positive_rate = match self.sizing {
+            Some(Sizing::Saved(rate)) => rate,
+            _ if floor >= wanted => return Err(GuardError::BelowHashFloor { wanted, floor }),
+            _ => wanted - floor,
+        };
+        let shape = WindowShape { capacity, epochs: self.epochs, false_positive_rate };
         let dimensions = Dimensions {
             key_groups: self.key_groups,
             owned,
@@ -471,6 +527,9 @@ impl ReplayGuardBuilder {
             let expected = "a number of lost tuples above 0";
             return Err(Self::refused("loss_per_hour", expected, self.per_hour));
         }
+        if let Some(lost) = self.per_recovery.filter(|lost| lost.is_nan() || *lost <= 0.0) {
+            return Err(Self::refused("loss_budget", "a number of lost tuples above 0", lost));
+        }
         options.per_hour = self.per_hour;
         match self.sizing {
             Some(Sizing::Recovery { lost, tested }) => {
@@ -488,6 +547,8 @@ impl ReplayGuardBuilder {
             return Err(Self::refused("on_suspect", expected, "Drop"));
         }
         options.untold = self.untold.unwrap_or(options.untold);
+        options.always_on |= self.every_tuple;
+        options.per_recovery = self.per_recovery.unwrap_or(options.per_recovery);
         Ok(options)
     }
 }

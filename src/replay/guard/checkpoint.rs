@@ -12,6 +12,9 @@ use crate::replay::state::{
 /// The place of a guard's state.
 pub(super) type Store = StateStore<Box<dyn Storage>>;
 
+/// Bytes of the operator's own that a checkpoint takes.
+const MAX_ATTACHED: usize = 64 << 10;
+
 /// A checkpoint that is durable.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -79,6 +82,30 @@ impl ReplayGuard {
         }
     }
 
+    /// Gives the next checkpoint, and those after it, bytes of the operator's own, in the place of
+    /// earlier ones. They become durable with it and come back with it
+    /// ([`attached`](Self::attached)): what the ids are made of, how far the input was read, how long the
+    /// output was.
+    ///
+    /// # Errors
+    ///
+    /// [`StateFault::AttachedTooLong`] for more than 64 KiB: each checkpoint writes them.
+    pub fn attach(&mut self, bytes: &[u8]) -> Result<(), StateFault> {
+        if bytes.len() > MAX_ATTACHED {
+            return Err(StateFault::AttachedTooLong { len: bytes.len(), most: MAX_ATTACHED });
+        }
+        self.attached.clear();
+        self.attached.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// What was attached last, by this guard or before the state was saved. Parts that are put together
+    /// leave theirs behind.
+    #[must_use]
+    pub fn attached(&self) -> &[u8] {
+        &self.attached
+    }
+
     /// The number of the newest durable checkpoint.
     #[must_use]
     pub fn checkpoint_number(&self) -> Option<u64> {
@@ -130,6 +157,7 @@ impl ReplayGuard {
             epoch: self.epochs.current().number,
             counts: self.counts,
             budget: self.budget.clone(),
+            attached: self.attached.clone(),
             positions: self.positions.clone(),
         }
     }

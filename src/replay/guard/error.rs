@@ -102,6 +102,13 @@ pub enum StateFault {
     State(StateError),
     /// The guard has no state.
     InMemory,
+    /// More was attached than a checkpoint takes.
+    AttachedTooLong {
+        /// Bytes.
+        len: usize,
+        /// Bytes at most.
+        most: usize,
+    },
     /// A whole state says what this guard cannot understand.
     Meaning {
         /// What is wrong.
@@ -158,6 +165,11 @@ impl fmt::Display for StateFault {
             Self::State(error) => error.fmt(f),
             Self::InMemory => f.write_str(
                 "this guard was built without a state: open it with a storage to make checkpoints",
+            ),
+            Self::AttachedTooLong { len, most } => write!(
+                f,
+                "expected at most {most} bytes to attach to checkpoints, found {len}: keep them elsewhere, \
+                 and attach where they are"
             ),
             Self::Meaning { source } => write!(f, "the state is whole, but: {source}"),
             Self::Epochs { first, last } => write!(

@@ -5,9 +5,11 @@ use super::budget::Budget;
 use super::epochs::Epoch;
 use super::error::StateFault;
 use super::progress::{Parameters, Progress};
+use super::replay_guard::ReplayGuard;
 use super::verdict::Placement;
 use crate::hash::HashIdentity;
 use crate::replay::GroupRange;
+use crate::replay::positions::Positions;
 use crate::replay::state::{Restored, Storage, read};
 
 /// A guard's state as it was saved.
@@ -40,6 +42,8 @@ pub struct StateReport {
     pub watermark: Option<u64>,
     /// The counts.
     pub counts: Accounts,
+    /// What the operator has attached.
+    pub attached: Vec<u8>,
 }
 
 /// An epoch of a saved state.
@@ -56,7 +60,7 @@ pub struct EpochReport {
     pub byte_len: u64,
 }
 
-/// A channel of a saved state.
+/// A channel, as it is or as it was saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChannelReport {
@@ -70,6 +74,27 @@ pub struct ChannelReport {
     pub gaps: u64,
     /// The position through which upstream has truncated.
     pub truncated: Option<u64>,
+}
+
+impl ChannelReport {
+    fn all(positions: &Positions) -> Vec<Self> {
+        let of = |channel| Self {
+            channel,
+            watermark: positions.watermark(channel),
+            highest: positions.highest(channel),
+            gaps: positions.pending_gaps(channel).count() as u64,
+            truncated: positions.horizon(channel),
+        };
+        positions.channels().map(of).collect()
+    }
+}
+
+impl ReplayGuard {
+    /// How far each channel is that was mentioned, ascending. O(gaps).
+    pub fn channels(&mut self) -> Vec<ChannelReport> {
+        self.drain();
+        ChannelReport::all(&self.positions)
+    }
 }
 
 impl StateReport {
@@ -92,14 +117,7 @@ impl StateReport {
             Ok(EpochReport { number, len, ended, byte_len })
         });
         let epochs = epochs.collect::<Result<_, _>>().map_err(meaning)?;
-        let positions = &progress.positions;
-        let channels = positions.channels().map(|channel| ChannelReport {
-            channel,
-            watermark: positions.watermark(channel),
-            highest: positions.highest(channel),
-            gaps: positions.pending_gaps(channel).count() as u64,
-            truncated: positions.horizon(channel),
-        });
+        let channels = ChannelReport::all(&progress.positions);
         Ok(Self {
             writer: manifest.writer,
             identity: parameters.identity,
@@ -110,9 +128,10 @@ impl StateReport {
             max_epochs: parameters.epochs,
             false_positive_rate: parameters.false_positive_rate,
             epochs,
-            channels: channels.collect(),
+            channels,
             watermark: progress.watermark,
             counts: progress.counts,
+            attached: progress.attached,
             restored,
         })
     }

@@ -4,7 +4,8 @@
 //!  parameters   hash identity 16 | key groups u32 | placement u8, 3 × 0 | epochs u32, 4 × 0
 //!               window u64 | false positive rate f64
 //!  progress     time u64 | watermark u64, or 0 | which u8, 7 × 0 | epoch u64
-//!               counts u64 each | estimated lost f64 | minute u64 | 61 cells f64 | positions
+//!               counts u64 each | estimated lost f64 | minute u64 | 61 cells f64
+//!               length u64 and bytes of what is attached, 0 to a multiple of 8 | positions
 //!  epoch        which u8, 7 × 0 | began, ended u64 ns | event time u64 | ends u64
 //!               channel u32, 4 × 0, sequence u64 of each end
 //! ```
@@ -89,6 +90,8 @@ pub(super) struct Progress {
     pub(super) epoch: u64,
     pub(super) counts: Accounts,
     pub(super) budget: Budget,
+    /// The operator's own bytes.
+    pub(super) attached: Vec<u8>,
     pub(super) positions: Positions,
 }
 
@@ -109,6 +112,9 @@ impl Progress {
         for cell in cells {
             out.extend_from_slice(&cell.to_le_bytes());
         }
+        out.extend_from_slice(&(self.attached.len() as u64).to_le_bytes());
+        out.extend_from_slice(&self.attached);
+        out.resize(out.len().next_multiple_of(8), 0);
         out.extend_from_slice(&self.positions.encode());
         out
     }
@@ -131,8 +137,23 @@ impl Progress {
         for cell in budget.restore_hour(minute) {
             *cell = lost(fields.f64()?)?;
         }
-        let positions = Positions::decode(fields.rest())?;
-        Ok(Self { time, watermark, epoch, counts, budget, positions })
+        let len = fields.u64()?;
+        let padded = len.checked_next_multiple_of(8).and_then(|len| usize::try_from(len).ok());
+        let rest = fields.rest();
+        let Some((attached, rest)) = padded.and_then(|padded| rest.split_at_checked(padded)) else {
+            return Err(invalid(
+                "length of what is attached",
+                format!("at most {}", rest.len()),
+                len,
+            ));
+        };
+        let (attached, padding) = attached.split_at(len as usize);
+        if padding.iter().any(|byte| *byte != 0) {
+            return Err(invalid("padding of what is attached", "zeros", "others"));
+        }
+        let positions = Positions::decode(rest)?;
+        let attached = attached.to_vec();
+        Ok(Self { time, watermark, epoch, counts, budget, attached, positions })
     }
 }
 

@@ -97,6 +97,8 @@ pub struct ReplayGuard {
     pub(super) tickets: u64,
     pub(super) returns: Arc<Returns>,
     pub(super) fenced: bool,
+    /// Bytes of the operator's own, for checkpoints.
+    pub(super) attached: Vec<u8>,
     /// Where checkpoints go.
     pub(super) store: Option<Store>,
     /// The guard's time when it began or was restored, and the clock's.
@@ -172,6 +174,7 @@ impl ReplayGuard {
             tickets: 0,
             returns: Arc::new(Returns::new(timed)),
             fenced: false,
+            attached: Vec::new(),
             store: None,
             time: Duration::ZERO,
             began,

@@ -128,10 +128,11 @@ impl ReplayGuardBuilder {
             }
             Ok(())
         })?;
-        let Progress { watermark, counts, budget, positions, .. } = part.progress;
+        let Progress { watermark, counts, budget, attached, positions, .. } = part.progress;
         guard.watermark = watermark;
         guard.counts = counts;
         guard.budget = budget;
+        guard.attached = attached;
         guard.positions = positions;
         guard.store = Some(store);
         guard.begin_recovery();
