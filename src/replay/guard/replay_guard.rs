@@ -91,6 +91,8 @@ pub struct ReplayGuard {
     pub(super) in_flight: IdSet,
     /// Ids read from the output's tail after the recovery: exact evidence until it is over.
     pub(super) caught_up: IdSet,
+    /// The epoch in which the first of them was recorded.
+    pub(super) caught_up_since: Option<u64>,
     /// Tickets out, those without an id included.
     pub(super) tickets: u64,
     pub(super) returns: Arc<Returns>,
@@ -165,6 +167,7 @@ impl ReplayGuard {
             log,
             in_flight: IdSet::default(),
             caught_up: IdSet::default(),
+            caught_up_since: None,
             tickets: 0,
             returns: Arc::default(),
             fenced: false,
@@ -238,14 +241,14 @@ impl ReplayGuard {
         self.counts.recoveries += 1;
         self.recovery.begin(self.options.untold);
         self.budget.renew();
-        self.caught_up.clear();
+        self.forget_tail();
     }
 
     /// No replays come any more, unless upstream flags them.
     pub fn end_recovery(&mut self) {
         self.drain();
         self.recovery.end();
-        self.caught_up.clear();
+        self.forget_tail();
     }
 
     /// Sets the fence of a channel: the head of its log, read after the restore and before the first
@@ -257,12 +260,17 @@ impl ReplayGuard {
     /// As [`fence`](Self::fence), for some key groups alone: those that were just taken over.
     pub fn fence_groups(&mut self, groups: GroupRange, head: Position) {
         self.recovery.fence(Fence { groups, at: head });
+        self.place_tail(head);
     }
 
     /// Takes ids from the tail of the output that came after the restored state: exact evidence that
     /// they are processed. Gives their number.
     ///
     /// Without it, tuples whose output became durable after the last checkpoint come out twice.
+    ///
+    /// The tail has ids and no positions. What its channels' positions up to the fence do not prove
+    /// to be processed is left to the filter from then on, until upstream has truncated it: the few
+    /// tuples that were sent before the crash and not processed are tested at the rate of the filter.
     ///
     /// # Errors
     ///
@@ -275,16 +283,19 @@ impl ReplayGuard {
         R: Key,
         K: Key,
     {
-        let mut taken = 0;
-        for (route, id) in outputs {
+        let before = self.counts.caught_up;
+        let outcome = outputs.into_iter().try_for_each(|(route, id)| {
             let id = self.identify(&route, &id)?;
             if self.caught_up.insert(id) {
                 self.record(&[Recorded::from(id)]);
-                taken += 1;
+                self.caught_up_since.get_or_insert(self.epochs.current().number);
                 self.counts.caught_up += 1;
             }
-        }
-        Ok(taken)
+            Ok(())
+        });
+        let heads: Vec<_> = self.recovery.fences().iter().map(|fence| fence.at).collect();
+        heads.into_iter().for_each(|head| self.place_tail(head));
+        outcome.map(|()| self.counts.caught_up - before)
     }
 
     /// Fills an empty window from the ids of everything processed, oldest first: where the state is
@@ -467,7 +478,7 @@ impl ReplayGuard {
             positions.watermark(fence.channel).is_some_and(|mark| mark >= fence.sequence)
         });
         if self.recovery.fences().is_empty() && self.recovery.untold() == 0 {
-            self.caught_up.clear();
+            self.forget_tail();
         }
     }
 
