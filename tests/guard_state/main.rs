@@ -1,5 +1,7 @@
 //! The guard's state from outside: what a restart, a rescale and a crash leave.
 
+mod catch_up;
+
 use hapax::replay::state::MemoryStorage;
 use hapax::replay::*;
 

@@ -3,6 +3,7 @@
 use crate::replay::{ChannelKind, Evidence, GroupRange, Position};
 
 use super::delivery::Delivery;
+use super::replay_guard::ReplayGuard;
 
 /// A mark in a channel's log: what stands behind it was sent after the recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,8 +99,30 @@ impl Recovery {
     }
 }
 
+<<<<<<< HEAD
 /// Whether upstream says nothing that tells a replay: no flag, and no position in an order.
 fn is_untold(delivery: &Delivery, kind: ChannelKind) -> bool {
     delivery.redelivered.is_none()
         && (delivery.position.is_none() || kind == ChannelKind::Unordered)
+=======
+impl ReplayGuard {
+    /// Of the tuples read from the output's tail it is known that they are not beyond the head of the
+    /// log, and no more. So positions up to there prove nothing new, and the epochs that hold those
+    /// tuples retire when upstream has truncated that far.
+    ///
+    /// Both are saved: the next crash may come before upstream has sent them again, and then nothing
+    /// but the filter knows them.
+    pub(super) fn place_tail(&mut self, head: Position) {
+        let Some(since) = self.caught_up_since else { return };
+        self.positions.doubtful(head);
+        let holding = self.epochs.live_mut().filter(|epoch| epoch.number >= since);
+        holding.for_each(|epoch| epoch.reach(head));
+    }
+
+    /// What was read from the output's tail is needed no longer as a set of its own.
+    pub(super) fn forget_tail(&mut self) {
+        self.caught_up.clear();
+        self.caught_up_since = None;
+    }
+>>>>>>> h-X
 }

@@ -91,8 +91,13 @@ pub struct ReplayGuard {
     pub(super) in_flight: IdSet,
     /// Ids read from the output's tail after the recovery: exact evidence until it is over.
     pub(super) caught_up: IdSet,
+<<<<<<< HEAD
     /// The epoch with the newest of them, and until which they are kept at most.
     caught_up_epoch: u64,
+=======
+    /// The epoch in which the first of them was recorded.
+    pub(super) caught_up_since: Option<u64>,
+>>>>>>> h-X
     /// Tickets out, those without an id included.
     pub(super) tickets: u64,
     pub(super) returns: Arc<Returns>,
@@ -170,7 +175,11 @@ impl ReplayGuard {
             log,
             in_flight: IdSet::default(),
             caught_up: IdSet::default(),
+<<<<<<< HEAD
             caught_up_epoch: 0,
+=======
+            caught_up_since: None,
+>>>>>>> h-X
             tickets: 0,
             returns: Arc::new(Returns::new(timed)),
             fenced: false,
@@ -249,14 +258,14 @@ impl ReplayGuard {
         self.counts.recoveries += 1;
         self.recovery.begin(self.options.untold);
         self.budget.renew();
-        self.caught_up.clear();
+        self.forget_tail();
     }
 
     /// No replays come any more, unless upstream flags them.
     pub fn end_recovery(&mut self) {
         self.drain();
         self.recovery.end();
-        self.caught_up.clear();
+        self.forget_tail();
     }
 
     /// Sets the fence of a channel: the head of its log, read after the restore and before the first
@@ -268,12 +277,17 @@ impl ReplayGuard {
     /// As [`fence`](Self::fence), for some key groups alone: those that were just taken over.
     pub fn fence_groups(&mut self, groups: GroupRange, head: Position) {
         self.recovery.fence(Fence { groups, at: head });
+        self.place_tail(head);
     }
 
     /// Takes ids from the tail of the output that came after the restored state: exact evidence that
     /// they are processed. Gives their number.
     ///
     /// Without it, tuples whose output became durable after the last checkpoint come out twice.
+    ///
+    /// The tail has ids and no positions. What its channels' positions up to the fence do not prove
+    /// to be processed is left to the filter from then on, until upstream has truncated it: the few
+    /// tuples that were sent before the crash and not processed are tested at the rate of the filter.
     ///
     /// # Errors
     ///
@@ -286,19 +300,28 @@ impl ReplayGuard {
         R: Key,
         K: Key,
     {
-        let mut taken = 0;
-        for (route, id) in outputs {
+        let before = self.counts.caught_up;
+        let outcome = outputs.into_iter().try_for_each(|(route, id)| {
             let id = self.identify(&route, &id)?;
+<<<<<<< HEAD
             if !self.caught_up.contains(&id) {
                 // It may retire an epoch, and what was caught up in it.
                 self.record(&[Recorded::from(id)], Self::epoch_room);
                 self.caught_up.insert(id);
                 self.caught_up_epoch = self.epochs.current().number;
                 taken += 1;
+=======
+            if self.caught_up.insert(id) {
+                self.record(&[Recorded::from(id)]);
+                self.caught_up_since.get_or_insert(self.epochs.current().number);
+>>>>>>> h-X
                 self.counts.caught_up += 1;
             }
-        }
-        Ok(taken)
+            Ok(())
+        });
+        let heads: Vec<_> = self.recovery.fences().iter().map(|fence| fence.at).collect();
+        heads.into_iter().for_each(|head| self.place_tail(head));
+        outcome.map(|()| self.counts.caught_up - before)
     }
 
     /// Fills an empty window from the ids of everything processed, oldest first: where the state is
@@ -508,8 +531,13 @@ impl ReplayGuard {
         self.recovery.reached(|fence| {
             positions.watermark(fence.channel).is_some_and(|mark| mark >= fence.sequence)
         });
+<<<<<<< HEAD
         if self.recovery.is_over() {
             self.caught_up.clear();
+=======
+        if self.recovery.fences().is_empty() && self.recovery.untold() == 0 {
+            self.forget_tail();
+>>>>>>> h-X
         }
     }
 

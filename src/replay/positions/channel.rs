@@ -28,7 +28,7 @@ pub(super) struct Channel {
     pub(super) truncated: Option<u64>,
     /// What is not in the set up to here is too old to tell.
     pub(super) expired: Option<u64>,
-    /// What is not in the set up to here may have been.
+    /// What is not in the set up to here may have been: it was dropped from it, or was told by its id.
     pub(super) forgotten: Option<u64>,
     /// The highest position that was processed, seen or truncated.
     pub(super) highest: Option<u64>,
@@ -100,7 +100,17 @@ impl Channel {
         }
     }
 
+<<<<<<< HEAD
     #[inline]
+=======
+    pub(super) fn doubtful(&mut self, sequence: u64) {
+        if self.keeps() {
+            self.seen(sequence);
+            self.forgotten = self.forgotten.max(Some(sequence));
+        }
+    }
+
+>>>>>>> h-X
     pub(super) fn evidence(&self, sequence: u64) -> Evidence {
         let position = Some(sequence);
         if !self.keeps() {

@@ -73,6 +73,12 @@ impl Positions {
         self.channel_mut(position.channel).expired(position.sequence);
     }
 
+    /// Tuples of the channel up to here were processed whose positions nobody knows: what is not known
+    /// to be processed is not known to be new either.
+    pub(in crate::replay) fn doubtful(&mut self, position: Position) {
+        self.channel_mut(position.channel).doubtful(position.sequence);
+    }
+
     /// What a position tells about its tuple. O(1) where tuples come in order.
     #[inline]
     pub(in crate::replay) fn evidence(&self, position: Position) -> Evidence {
