@@ -379,7 +379,7 @@ impl ReplayGuard {
                 let last = self.recovery.passed(&tuple.delivery, kind);
                 if last && self.recovery.is_over() {
                     // The filter has them, too.
-                    self.caught_up.clear();
+                    self.forget_tail();
                 }
             }
             if drops {

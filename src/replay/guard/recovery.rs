@@ -99,12 +99,12 @@ impl Recovery {
     }
 }
 
-<<<<<<< HEAD
 /// Whether upstream says nothing that tells a replay: no flag, and no position in an order.
 fn is_untold(delivery: &Delivery, kind: ChannelKind) -> bool {
     delivery.redelivered.is_none()
         && (delivery.position.is_none() || kind == ChannelKind::Unordered)
-=======
+}
+
 impl ReplayGuard {
     /// Of the tuples read from the output's tail it is known that they are not beyond the head of the
     /// log, and no more. So positions up to there prove nothing new, and the epochs that hold those
@@ -124,5 +124,4 @@ impl ReplayGuard {
         self.caught_up.clear();
         self.caught_up_since = None;
     }
->>>>>>> h-X
 }

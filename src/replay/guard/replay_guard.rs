@@ -91,13 +91,10 @@ pub struct ReplayGuard {
     pub(super) in_flight: IdSet,
     /// Ids read from the output's tail after the recovery: exact evidence until it is over.
     pub(super) caught_up: IdSet,
-<<<<<<< HEAD
     /// The epoch with the newest of them, and until which they are kept at most.
     caught_up_epoch: u64,
-=======
     /// The epoch in which the first of them was recorded.
     pub(super) caught_up_since: Option<u64>,
->>>>>>> h-X
     /// Tickets out, those without an id included.
     pub(super) tickets: u64,
     pub(super) returns: Arc<Returns>,
@@ -175,11 +172,8 @@ impl ReplayGuard {
             log,
             in_flight: IdSet::default(),
             caught_up: IdSet::default(),
-<<<<<<< HEAD
             caught_up_epoch: 0,
-=======
             caught_up_since: None,
->>>>>>> h-X
             tickets: 0,
             returns: Arc::new(Returns::new(timed)),
             fenced: false,
@@ -303,24 +297,20 @@ impl ReplayGuard {
         let before = self.counts.caught_up;
         let outcome = outputs.into_iter().try_for_each(|(route, id)| {
             let id = self.identify(&route, &id)?;
-<<<<<<< HEAD
             if !self.caught_up.contains(&id) {
                 // It may retire an epoch, and what was caught up in it.
                 self.record(&[Recorded::from(id)], Self::epoch_room);
                 self.caught_up.insert(id);
-                self.caught_up_epoch = self.epochs.current().number;
-                taken += 1;
-=======
-            if self.caught_up.insert(id) {
-                self.record(&[Recorded::from(id)]);
                 self.caught_up_since.get_or_insert(self.epochs.current().number);
->>>>>>> h-X
+                self.caught_up_epoch = self.epochs.current().number;
                 self.counts.caught_up += 1;
             }
             Ok(())
         });
         let heads: Vec<_> = self.recovery.fences().iter().map(|fence| fence.at).collect();
-        heads.into_iter().for_each(|head| self.place_tail(head));
+        for head in heads {
+            self.place_tail(head);
+        }
         outcome.map(|()| self.counts.caught_up - before)
     }
 
@@ -531,13 +521,8 @@ impl ReplayGuard {
         self.recovery.reached(|fence| {
             positions.watermark(fence.channel).is_some_and(|mark| mark >= fence.sequence)
         });
-<<<<<<< HEAD
         if self.recovery.is_over() {
-            self.caught_up.clear();
-=======
-        if self.recovery.fences().is_empty() && self.recovery.untold() == 0 {
             self.forget_tail();
->>>>>>> h-X
         }
     }
 
@@ -638,7 +623,7 @@ impl ReplayGuard {
             log.retire_through(epoch.number);
         }
         if epoch.number >= self.caught_up_epoch {
-            self.caught_up.clear();
+            self.forget_tail();
         }
         if !certain {
             epoch.ends.iter().for_each(|end| self.positions.expired(*end));

@@ -100,9 +100,6 @@ impl Channel {
         }
     }
 
-<<<<<<< HEAD
-    #[inline]
-=======
     pub(super) fn doubtful(&mut self, sequence: u64) {
         if self.keeps() {
             self.seen(sequence);
@@ -110,7 +107,7 @@ impl Channel {
         }
     }
 
->>>>>>> h-X
+    #[inline]
     pub(super) fn evidence(&self, sequence: u64) -> Evidence {
         let position = Some(sequence);
         if !self.keeps() {
