@@ -92,7 +92,7 @@ mod tests {
         assert!(budget.allows(0.5) && !budget.allows(0.51));
         budget.at(Duration::from_secs(3_599));
         assert!(!budget.allows(0.51), "less than an hour later");
-        budget.at(Duration::from_secs(61 * 60));
+        budget.at(Duration::from_mins(61));
         assert!(budget.allows(1.0));
         assert!(budget.hour().abs() < 1e-12);
     }
