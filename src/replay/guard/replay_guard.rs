@@ -294,7 +294,9 @@ impl ReplayGuard {
             Ok(())
         });
         let heads: Vec<_> = self.recovery.fences().iter().map(|fence| fence.at).collect();
-        heads.into_iter().for_each(|head| self.place_tail(head));
+        for head in heads {
+            self.place_tail(head);
+        }
         outcome.map(|()| self.counts.caught_up - before)
     }
 
