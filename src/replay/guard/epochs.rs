@@ -130,15 +130,41 @@ impl EpochList {
         self.ended.push_back(ended);
     }
 
-    /// Takes the oldest ended epoch out if `may_retire` says so.
-    pub(super) fn retire_if(&mut self, may_retire: impl FnOnce(&Epoch) -> bool) -> Option<Epoch> {
-        self.ended.pop_front_if(|epoch| may_retire(epoch))
+    /// Takes the oldest ended epoch out.
+    pub(super) fn retire_oldest(&mut self) -> Option<Epoch> {
+        self.ended.pop_front()
+    }
+
+    /// When the oldest epoch may retire. Of ids read from the output's tail neither position nor event
+    /// time is known, but that they come before what was delivered later: an epoch of nothing else
+    /// goes with the next one that has some.
+    pub(super) fn oldest_marks(&self) -> Marks<'_> {
+        let ends = self.live().map(|epoch| epoch.ends.as_slice()).find(|ends| !ends.is_empty());
+        Marks {
+            ended: self.oldest().ended,
+            event_time: self.live().find_map(|epoch| epoch.event_time),
+            ends: ends.unwrap_or_default(),
+        }
+    }
+
+    /// The same of the current one.
+    pub(super) fn current_marks(&self) -> Marks<'_> {
+        let Epoch { ended, event_time, ref ends, .. } = self.current;
+        Marks { ended, event_time, ends }
     }
 
     /// Puts epochs back as they were saved.
     pub(super) fn restore(ended: Vec<Epoch>, current: Epoch) -> Self {
         Self { ended: ended.into(), current }
     }
+}
+
+/// What decides when an epoch may retire.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marks<'a> {
+    ended: Option<Duration>,
+    event_time: Option<u64>,
+    ends: &'a [Position],
 }
 
 /// The causes for which epochs retire. Each that is given may do it.
@@ -157,19 +183,19 @@ impl Retirement {
         !self.on_truncation && self.after.is_none() && self.lateness.is_none()
     }
 
-    /// Whether upstream may not send anything of the epoch again.
-    pub(super) fn truncated(&self, epoch: &Epoch, horizon: impl Fn(u32) -> Option<u64>) -> bool {
+    /// Whether upstream may not send anything of an epoch again.
+    pub(super) fn truncated(&self, marks: Marks<'_>, horizon: impl Fn(u32) -> Option<u64>) -> bool {
         let past = |end: &Position| horizon(end.channel).is_some_and(|at| at >= end.sequence);
-        self.on_truncation && !epoch.ends.is_empty() && epoch.ends.iter().all(past)
+        self.on_truncation && !marks.ends.is_empty() && marks.ends.iter().all(past)
     }
 
     /// Whether it is too old by the clock or by the watermark.
-    pub(super) fn expired(&self, epoch: &Epoch, now: Duration, watermark: Option<u64>) -> bool {
-        let by_time = match (self.after, epoch.ended) {
+    pub(super) fn expired(&self, marks: Marks<'_>, now: Duration, watermark: Option<u64>) -> bool {
+        let by_time = match (self.after, marks.ended) {
             (Some(after), Some(ended)) => now >= ended.saturating_add(after),
             _ => false,
         };
-        let by_watermark = match (self.lateness, watermark, epoch.event_time) {
+        let by_watermark = match (self.lateness, watermark, marks.event_time) {
             (Some(lateness), Some(mark), Some(last)) => mark >= last.saturating_add(lateness),
             _ => false,
         };

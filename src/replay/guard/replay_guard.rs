@@ -91,6 +91,8 @@ pub struct ReplayGuard {
     pub(super) in_flight: IdSet,
     /// Ids read from the output's tail after the recovery: exact evidence until it is over.
     pub(super) caught_up: IdSet,
+    /// Ids were recorded of which it is only known that they were sent before the fence.
+    pub(super) unplaced: bool,
     /// Tickets out, those without an id included.
     pub(super) tickets: u64,
     pub(super) returns: Arc<Returns>,
@@ -165,6 +167,7 @@ impl ReplayGuard {
             log,
             in_flight: IdSet::default(),
             caught_up: IdSet::default(),
+            unplaced: false,
             tickets: 0,
             returns: Arc::default(),
             fenced: false,
@@ -257,6 +260,10 @@ impl ReplayGuard {
     /// As [`fence`](Self::fence), for some key groups alone: those that were just taken over.
     pub fn fence_groups(&mut self, groups: GroupRange, head: Position) {
         self.recovery.fence(Fence { groups, at: head });
+        if self.unplaced {
+            // They retire when upstream has truncated its log past the fence.
+            self.epochs.current_mut().reach(head);
+        }
     }
 
     /// Takes ids from the tail of the output that came after the restored state: exact evidence that
@@ -425,6 +432,7 @@ impl ReplayGuard {
 
     /// Records ids of which nothing else is known.
     fn record(&mut self, ids: &[Recorded]) {
+        self.unplaced |= !ids.is_empty();
         let now = self.now();
         let mut rest = ids;
         while !rest.is_empty() {
@@ -472,8 +480,11 @@ impl ReplayGuard {
         self.recovery.reached(|fence| {
             positions.watermark(fence.channel).is_some_and(|mark| mark >= fence.sequence)
         });
-        if self.recovery.fences().is_empty() && self.recovery.untold() == 0 {
-            self.caught_up.clear();
+        if self.recovery.fences().is_empty() {
+            self.unplaced = false;
+            if self.recovery.untold() == 0 {
+                self.caught_up.clear();
+            }
         }
     }
 
@@ -485,7 +496,7 @@ impl ReplayGuard {
             if self.options.on_full != OnFull::Rotate {
                 return false;
             }
-            if let Some(oldest) = self.epochs.retire_if(|_| true) {
+            if let Some(oldest) = self.epochs.retire_oldest() {
                 self.counts.rotated += 1;
                 self.forget(&oldest, false);
             }
@@ -510,21 +521,15 @@ impl ReplayGuard {
                 self.advance(due);
             }
         }
-        let Self { options, watermark, positions, epochs, .. } = self;
-        let retirement = &options.retirement;
-        let mut retired = Vec::new();
-        loop {
-            let mut certain = false;
-            let oldest = epochs.retire_if(|epoch| {
-                certain = retirement.truncated(epoch, |channel| positions.horizon(channel));
-                certain || retirement.expired(epoch, now, *watermark)
-            });
-            let Some(oldest) = oldest else { break };
-            retired.push((oldest, certain));
-        }
-        for (epoch, certain) in retired {
+        while self.epochs.len() > 1 {
+            let (marks, retirement) = (self.epochs.oldest_marks(), &self.options.retirement);
+            let certain = retirement.truncated(marks, |channel| self.positions.horizon(channel));
+            if !certain && !retirement.expired(marks, now, self.watermark) {
+                break;
+            }
+            let Some(oldest) = self.epochs.retire_oldest() else { break };
             self.counts.retired += 1;
-            self.forget(&epoch, certain);
+            self.forget(&oldest, certain);
         }
     }
 
@@ -547,7 +552,7 @@ impl ReplayGuard {
         self.positions.truncated(through);
         let now = self.now();
         let Self { options, positions, epochs, .. } = self;
-        let current = epochs.current();
+        let current = epochs.current_marks();
         let over = options.retirement.truncated(current, |channel| positions.horizon(channel));
         if over && epochs.len() < self.dimensions.epochs.into() && self.tickets == 0 {
             self.advance(now);
@@ -561,10 +566,9 @@ impl ReplayGuard {
         self.drain();
         self.watermark = self.watermark.max(Some(mark));
         let now = self.now();
-        let current = self.epochs.current();
         if self.options.retirement.lateness.is_some()
-            && current.len > 0
-            && self.options.retirement.expired(current, now, self.watermark)
+            && self.epochs.current().len > 0
+            && self.options.retirement.expired(self.epochs.current_marks(), now, self.watermark)
             && self.epochs.len() < self.dimensions.epochs.into()
         {
             self.advance(now);
