@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 /// Seconds in a cell of the hour.
-const CELL: u64 = 60;
+pub(super) const CELL: u64 = 60;
 
 /// Cells that an hour can touch.
 const CELLS: usize = 61;
