@@ -39,7 +39,10 @@ const BATCHES: usize = 8;
 
 /// Bursts of a turn, and turns: 5.2 million tuples a contestant.
 const BURSTS_A_TURN: usize = 16;
-const TURNS: usize = 40;
+const TURNS: usize = 160;
+
+/// Shares of the slots that filters may fill, in percent.
+const LOADS: [u32; 1] = [70];
 
 /// One tuple in so many is a replay.
 const REPLAYS: u64 = 100;
@@ -171,10 +174,10 @@ struct Filter {
 }
 
 impl Filter {
-    fn new(window: u64, rate: f64) -> Self {
-        let builder = RetiringCuckooFilter::builder().window(window, EPOCHS);
+    fn new(window: u64, rate: f64, load: u32) -> Self {
+        let builder = RetiringCuckooFilter::builder().window(window, EPOCHS).load_percent(load);
         let filter = builder.false_positive_rate(rate).build().unwrap();
-        let name = format!("retiring, {rate:e}");
+        let name = format!("retiring, {rate:e}, {load} % full");
         let hashes = [KeyHash::from_uniform(&[0; 16]); BATCH];
         Self { name, filter, hashes, seen: [Seen::Maybe; BATCH] }
     }
@@ -297,11 +300,12 @@ fn mean(times: &[f64]) -> f64 {
 }
 
 fn run(window: u64) {
-    let mut contestants: Vec<Box<dyn Contestant>> = vec![
-        Box::new(ExactSet::new(window)),
-        Box::new(Filter::new(window, 1e-3)),
-        Box::new(Filter::new(window, 1e-6)),
-    ];
+    let mut contestants: Vec<Box<dyn Contestant>> = vec![Box::new(ExactSet::new(window))];
+    for rate in [1e-3] {
+        for load in LOADS {
+            contestants.push(Box::new(Filter::new(window, rate, load)));
+        }
+    }
     let mut stream = Stream { window, position: 0, fresh: 0 };
     let mut burst = Burst::default();
     let len = BATCH * BATCHES;

@@ -310,12 +310,6 @@ impl<S: AsRef<[u64]>> TaggedSlots<S> {
         self.ask::<B, 1>(bucket, OfTag(tag))[0].any()
     }
 
-    /// The first slot that is not empty and has this tag.
-    #[inline]
-    pub(crate) fn first_tagged<const B: u32>(&self, bucket: u64, tag: u64) -> Option<usize> {
-        self.ask::<B, 1>(bucket, OfTag(tag))[0].first()
-    }
-
     /// Value and tag of a slot.
     #[inline]
     pub(crate) fn slot<const B: u32>(&self, bucket: u64, slot: usize) -> (u64, u64) {
@@ -352,6 +346,17 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> TaggedSlots<S> {
     pub(crate) fn set<const B: u32>(&mut self, bucket: u64, slot: usize, value: u64, tag: u64) {
         let value_bits = self.fields.value_bits;
         self.slots.set::<B>(bucket, slot, tag << value_bits | value);
+    }
+
+    /// Empties the slots of a bucket that have this tag, and says how many.
+    #[inline]
+    pub(crate) fn clear_tagged<const B: u32>(&mut self, bucket: u64, tag: u64) -> u64 {
+        let mut cleared = 0;
+        while let Some(slot) = self.ask::<B, 1>(bucket, OfTag(tag))[0].first() {
+            self.set::<B>(bucket, slot, 0, 0);
+            cleared += 1;
+        }
+        cleared
     }
 
     pub(crate) fn clear(&mut self) {
@@ -397,10 +402,21 @@ mod tests {
                 assert_eq!(slots.holds::<B>(bucket, value, live), expected.is_some(), "{what}");
             }
             let free = first(&|value, tag| value == 0 || !is_live(tag));
+            let [held_at, free_at] = slots.held_and_free::<B>(bucket, most, live).map(Marks::first);
+            assert_eq!(
+                (held_at, free_at),
+                (slots.first_of::<B>(bucket, most, live), free),
+                "{what}"
+            );
             assert_eq!(slots.first_free::<B>(bucket, live), free, "{what}");
             for tag in [0, 1, tags - 1, pick(9) % tags] {
-                let tagged = first(&|value, t| value != 0 && t == tag);
-                assert_eq!(slots.first_tagged::<B>(bucket, tag), tagged, "{what}");
+                let is_tagged = |&(value, t): &(u64, u64)| value != 0 && t == tag;
+                let tagged = held.iter().filter(|slot| is_tagged(slot)).count();
+                assert_eq!(slots.holds_tag::<B>(bucket, tag), tagged > 0, "{what}");
+                let mut cleared = slots.clone();
+                assert_eq!(cleared.clear_tagged::<B>(bucket, tag), tagged as u64, "{what}");
+                let rest = held.map(|slot| if is_tagged(&slot) { (0, 0) } else { slot });
+                assert_eq!(cleared.bucket(bucket), rest, "{what}");
             }
         }
         assert!(slots.padding_is_clear());

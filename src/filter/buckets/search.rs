@@ -228,8 +228,10 @@ fn make_room_farther<const B: u32, T: TableMut>(
 #[inline]
 pub(super) fn prefetch_way_out<const B: u32, T: Table>(table: &T, home: &Home) {
     if home.buckets.iter().all(|&bucket| table.first_free::<B>(bucket).is_none()) {
-        for slot in 0..AHEAD {
-            table.prefetch::<B>(table.neighbour::<B>(home.buckets[0], slot));
+        for &bucket in home.distinct() {
+            for slot in 0..SLOTS {
+                table.prefetch::<B>(table.neighbour::<B>(bucket, slot));
+            }
         }
     }
 }

@@ -9,6 +9,12 @@ use crate::hash::{Key, KeyHash, Salt};
 use crate::membership::{BatchError, Insert, InsertError, Restart, Seen, check_lengths};
 use crate::store::ANY;
 
+/// Inserts between two stretches of the sweep.
+const SWEEP_EVERY: u64 = 16;
+
+/// Buckets that are looked at before those found are emptied.
+const STRETCH: usize = 64;
+
 impl<S: AsRef<[u64]> + AsMut<[u64]>> RetiringCuckooFilter<S> {
     /// Judges a tuple by its id, and remembers it: [`Seen::Never`] is certain within the live
     /// epochs. One pass over two cache lines. The same as `insert`.
@@ -101,26 +107,28 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> RetiringCuckooFilter<S> {
     }
 
     /// Looks for slots of the tag that comes next in so many more buckets, and empties them.
-    #[inline]
     fn sweep<const B: u32>(&mut self, buckets: u64) {
         let tag = self.epochs.doomed();
-        if self.epochs.count(tag) == 0 {
-            return;
-        }
+        let mut left = self.epochs.count(tag);
         let end = self.epochs.swept.saturating_add(buckets).min(self.slots.buckets());
-        for bucket in self.epochs.swept..end {
-            self.epochs.swept = bucket + 1;
-            if !self.slots.holds_tag::<B>(bucket, tag) {
-                continue;
+        let mut next = self.epochs.swept;
+        // Which buckets have such slots cannot be foreseen: they are listed without a branch, and then
+        // emptied.
+        let mut found = [0; STRETCH];
+        while left > 0 && next < end {
+            let stretch = next..end.min(next + STRETCH as u64);
+            next = stretch.end;
+            let mut len = 0;
+            for bucket in stretch {
+                found[len % STRETCH] = bucket;
+                len += usize::from(self.slots.holds_tag::<B>(bucket, tag));
             }
-            while let Some(slot) = self.slots.first_tagged::<B>(bucket, tag) {
-                self.slots.set::<B>(bucket, slot, 0, 0);
-                self.epochs.subtract(tag);
-                if self.epochs.count(tag) == 0 {
-                    return;
-                }
+            for &bucket in &found[..len] {
+                left = left.saturating_sub(self.slots.clear_tagged::<B>(bucket, tag));
             }
         }
+        self.epochs.set_count(tag, left);
+        self.epochs.swept = next;
     }
 
     /// Puts the fingerprint into a slot that is its own or vacant, in the current epoch, and goes
@@ -131,7 +139,9 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> RetiringCuckooFilter<S> {
         self.slots.set::<B>(bucket, slot, fingerprint, tag);
         self.epochs.add(tag);
         self.settings.len += 1;
-        self.sweep::<B>(self.pace);
+        if self.epochs.count(tag).is_multiple_of(SWEEP_EVERY) {
+            self.sweep::<B>(SWEEP_EVERY * self.pace);
+        }
     }
 
     /// The one pass over a key's buckets.

@@ -125,6 +125,13 @@ impl Epochs {
         }
     }
 
+    /// What is left under a tag.
+    pub(super) fn set_count(&mut self, tag: u64, count: u64) {
+        if let Some(counted) = self.counts.get_mut(tag as usize) {
+            *counted = count;
+        }
+    }
+
     /// Slots of live epochs. O(epochs).
     pub(super) fn len(&self) -> u64 {
         (self.oldest..=self.current).map(|epoch| self.count(self.tag(epoch))).sum()
