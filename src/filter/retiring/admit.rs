@@ -148,9 +148,9 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> RetiringCuckooFilter<S> {
     #[inline]
     fn admit<const B: u32>(&mut self, home: &Home, on_hit: OnHit) -> Result<Seen, Full> {
         let live = self.epochs.live();
-        let [first, second] = home
-            .buckets
-            .map(|bucket| self.slots.held_and_free::<B>(bucket, home.fingerprint, live));
+        let [one, other] = home.buckets;
+        let first = self.slots.held_and_free::<B>(one, home.fingerprint, live);
+        let second = self.slots.held_and_free::<B>(other, home.fingerprint, live);
         if first[0].any() | second[0].any() {
             if on_hit == OnHit::Refresh
                 && let Some(place) = self.find::<B>(home)
@@ -160,9 +160,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> RetiringCuckooFilter<S> {
             return Ok(Seen::Maybe);
         }
         if !self.is_over() && self.settings.refusal().is_none() {
-            let [first, second] = [first, second].map(|[_, free]| free.first());
-            let [one, other] = home.buckets;
-            let place = match (first, second) {
+            let place = match (first[1].first(), second[1].first()) {
                 (Some(slot), _) => Some((one, slot)),
                 (None, Some(slot)) => Some((other, slot)),
                 (None, None) => None,
