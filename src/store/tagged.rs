@@ -65,6 +65,15 @@ impl Marks {
         self.halves[0] | self.halves[1] != 0
     }
 
+    /// All but the first one.
+    #[inline]
+    const fn without_first(self) -> Self {
+        let [low, high] = self.halves;
+        let halves =
+            if low != 0 { [low & (low - 1), high] } else { [0, high & high.wrapping_sub(1)] };
+        Self { halves, ..self }
+    }
+
     /// The first slot that is marked.
     #[inline]
     pub(crate) const fn first(self) -> Option<usize> {
@@ -380,9 +389,12 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> TaggedSlots<S> {
     /// Empties the slots of a bucket that have this tag, and says how many.
     #[inline]
     pub(crate) fn clear_tagged<const B: u32>(&mut self, bucket: u64, tag: u64) -> u64 {
+        // Not asked anew after each one: reading what has just been written in another place waits.
+        let [mut marks] = self.ask::<B, 1>(bucket, OfTag(tag));
         let mut cleared = 0;
-        while let Some(slot) = self.ask::<B, 1>(bucket, OfTag(tag))[0].first() {
+        while let Some(slot) = marks.first() {
             self.set::<B>(bucket, slot, 0, 0);
+            marks = marks.without_first();
             cleared += 1;
         }
         cleared

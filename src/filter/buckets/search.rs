@@ -192,7 +192,9 @@ fn nearest<const B: u32, T: TableMut>(table: &mut T, home: &Home) -> Option<(u64
     let mut targets = [[0; SLOTS]; 2];
     for (targets, &bucket) in targets.iter_mut().zip(buckets) {
         *targets = std::array::from_fn(|slot| table.neighbour::<B>(bucket, slot));
-        targets.iter().for_each(|&target| table.prefetch::<B>(target));
+        for &target in &*targets {
+            table.prefetch::<B>(target);
+        }
     }
     for (targets, &bucket) in targets.iter().zip(buckets) {
         for (slot, &target) in targets.iter().enumerate() {

@@ -7,10 +7,10 @@ use crate::filter::buckets::{
 };
 use crate::hash::{Key, KeyHash, Salt};
 use crate::membership::{BatchError, Insert, InsertError, Restart, Seen, check_lengths};
-use crate::store::ANY;
 
-/// Inserts between two stretches of the sweep.
-const SWEEP_EVERY: u64 = 16;
+/// Buckets that a call sweeps to end an epoch early: a quarter of a millisecond, or twice that if every
+/// slot is to be emptied.
+const AT_ONCE: u64 = 1 << 15;
 
 /// Buckets that are looked at before those found are emptied.
 const STRETCH: usize = 64;
@@ -64,21 +64,45 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> RetiringCuckooFilter<S> {
         by_width!(self.slots.bits(), [16 17 27 32 64], renew(self, hash))
     }
 
-    /// Begins the next epoch and gives its number; if E epochs were live, the oldest retires.
+    /// Begins the next epoch and gives the number of the one that is being filled; if E epochs were
+    /// live, the oldest retires.
     ///
-    /// O(1) if the epoch had its share of the capacity, or if no slot has the tag that comes next.
-    /// Otherwise the rest of the table is swept for such slots, once at the speed of memory.
+    /// At most half a millisecond, whatever the size. The next epoch takes a tag of which nothing may
+    /// be left, and inserts have swept the table for it once the epoch has its share of the capacity,
+    /// capacity / E. An epoch that is to end sooner has the rest swept, but no more than 32,768 buckets
+    /// a call: it goes on if that is not all, and the number given is still its own. Its tuples are
+    /// then remembered longer than was asked for, never shorter; a later call ends it. Filters for up
+    /// to 124,000 tuples never wait, nor does one that has not used all its tags yet.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use hapax::prelude::*;
+    ///
+    /// let builder = RetiringCuckooFilter::builder().capacity(1_000).false_positive_rate(0.01);
+    /// let mut filter = builder.epochs(2).build()?;
+    /// assert_eq!(filter.check_and_insert("order 17")?, Seen::Never);
+    /// assert_eq!(filter.advance_epoch(), 1);
+    /// assert!(filter.contains("order 17")?);
+    /// assert_eq!(filter.advance_epoch(), 2); // epochs 1 and 2 are live
+    /// assert!(!filter.contains("order 17")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn advance_epoch(&mut self) -> u64 {
-        self.sweep::<ANY>(u64::MAX);
-        self.settings.len -= self.epochs.advance();
+        by_width!(self.slots.bits(), [16 17 27 32 64], sweep_at_once(self));
+        if self.epochs.is_swept(self.slots.buckets()) {
+            self.settings.len -= self.epochs.advance();
+        }
         self.epochs.current
     }
 
     /// Retires every tuple of the epochs up to this one, since upstream will not send them again,
-    /// and gives the number of slots that became free. O(1), whatever the number of tuples.
+    /// and gives the number of slots that became free. At most half a millisecond, whatever the number
+    /// of tuples.
     ///
     /// The current epoch, if it is among them, ends, and the next begins as by
-    /// [`advance_epoch`](Self::advance_epoch). Epochs that have not begun are not affected.
+    /// [`advance_epoch`](Self::advance_epoch); if it cannot end yet, its tuples stay remembered until a
+    /// later call. Epochs that have not begun are not affected.
     pub fn retire_through(&mut self, epoch: u64) -> u64 {
         let before = self.settings.len;
         if epoch >= self.epochs.current {
@@ -103,7 +127,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> RetiringCuckooFilter<S> {
     #[inline]
     fn is_over(&self) -> bool {
         self.advance == Advance::ByCount
-            && self.epochs.count(self.epochs.newest()) >= self.epoch_len
+            && self.epochs.count(self.epochs.newest()) >= self.pace.epoch_len
     }
 
     /// Looks for slots of the tag that comes next in so many more buckets, and empties them.
@@ -125,6 +149,10 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> RetiringCuckooFilter<S> {
             }
             for &bucket in &found[..len] {
                 left = left.saturating_sub(self.slots.clear_tagged::<B>(bucket, tag));
+                if left == 0 {
+                    next = bucket + 1;
+                    break;
+                }
             }
         }
         self.epochs.set_count(tag, left);
@@ -139,8 +167,8 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> RetiringCuckooFilter<S> {
         self.slots.set::<B>(bucket, slot, fingerprint, tag);
         self.epochs.add(tag);
         self.settings.len += 1;
-        if self.epochs.count(tag).is_multiple_of(SWEEP_EVERY) {
-            self.sweep::<B>(SWEEP_EVERY * self.pace);
+        if self.epochs.count(tag) & (self.pace.inserts - 1) == 0 {
+            self.sweep::<B>(self.pace.buckets);
         }
     }
 
@@ -208,13 +236,22 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> RetiringCuckooFilter<S> {
             return;
         }
         if self.is_over() {
-            self.advance_epoch();
+            self.sweep::<B>(u64::MAX);
+            self.settings.len -= self.epochs.advance();
         }
         // That may have retired the slot's epoch, and taken it from the number of live slots.
         self.settings.len -= u64::from(self.epochs.is_live(tag));
         self.epochs.subtract(tag);
         self.store::<B>((bucket, slot), fingerprint);
     }
+}
+
+/// What a call of `advance_epoch` sweeps.
+fn sweep_at_once<const B: u32, S>(filter: &mut RetiringCuckooFilter<S>)
+where
+    S: AsRef<[u64]> + AsMut<[u64]>,
+{
+    filter.sweep::<B>(AT_ONCE);
 }
 
 /// `renew_hash`.

@@ -137,6 +137,11 @@ impl Epochs {
         (self.oldest..=self.current).map(|epoch| self.count(self.tag(epoch))).sum()
     }
 
+    /// Whether no slot of so many buckets has the tag of the next epoch.
+    pub(super) fn is_swept(&self, buckets: u64) -> bool {
+        self.swept >= buckets || self.count(self.doomed()) == 0
+    }
+
     /// Begins the next epoch, whose tag no slot may have; the oldest retires if it must. Gives the
     /// number of tuples retired.
     pub(super) fn advance(&mut self) -> u64 {
