@@ -8,6 +8,7 @@ use super::job::{CHECKPOINT_EVERY, Job};
 use super::link::{Incoming, Link};
 use super::output::Output;
 use super::step::Step;
+use super::sums::Sums;
 use super::tuple::Order;
 use super::upstream::Kind;
 use super::{after_output, with_state};
@@ -237,7 +238,7 @@ fn ack_before_state(job: &Job, link: &mut Link) -> Result<(), Error> {
     link.finished(0.0, 0)
 }
 
-fn save(job: &Job, sums: &super::sums::Sums, guard: &mut ReplayGuard) -> Result<(), Error> {
+fn save(job: &Job, sums: &Sums, guard: &mut ReplayGuard) -> Result<(), Error> {
     let checkpoint = guard.checkpoint()?.number;
     sums.save(&job.folder, checkpoint)?;
     guard.state_durable(checkpoint)?;
