@@ -5,12 +5,12 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use hapax::codec::{Artefact, DecodeError, Encode, FORMAT_VERSION, FileError, Kind};
+use hapax::codec::{Artefact, Encode, FORMAT_VERSION};
 use hapax::{AnyFilter, Digest, GrowingFilter, HashIdentity, Membership, math};
 use serde::Serialize;
 
 use crate::builtin;
-use crate::dedup::{SavedState, StateInfo};
+use crate::dedup::StateInfo;
 use crate::exit::{self, Exit};
 use crate::filters;
 use crate::trouble::Trouble;
@@ -19,7 +19,7 @@ use crate::trouble::Trouble;
 #[derive(Args, Debug)]
 #[command(after_help = exit::section(exit::SHOWING))]
 pub(crate) struct InfoArgs {
-    /// The filter, or state of `hapax dedup`, to describe; without one, the built-in list
+    /// The filter, or folder with a state of `hapax dedup`, to describe; without one, the built-in list
     #[arg(value_name = "FILTER")]
     filter: Option<PathBuf>,
     /// Print a JSON object
@@ -74,21 +74,13 @@ pub(crate) fn run(args: &InfoArgs) -> Result<Exit, Trouble> {
         return print(&info, &info.table(), args.json);
     };
     let file_len = filters::existing_len("FILTER", 0, path)?;
-    match Artefact::load(path) {
-        Ok(artefact) => {
-            let info = Info::of(artefact, file_len);
-            print(&info, &info.table(), args.json)
-        }
-        Err(FileError::Decode {
-            source: DecodeError::WrongKind { found: Kind::Replay, .. },
-            ..
-        }) => {
-            let state = SavedState::load(path).map_err(|error| Trouble::file(&error))?;
-            let info = StateInfo::of(&state, file_len);
-            print(&info, &info.table(), args.json)
-        }
-        Err(error) => Err(Trouble::file(&error)),
+    if path.is_dir() {
+        let info = StateInfo::read(path)?;
+        return print(&info, &info.table(), args.json);
     }
+    let artefact = Artefact::load(path).map_err(|error| Trouble::file(&error))?;
+    let info = Info::of(artefact, file_len);
+    print(&info, &info.table(), args.json)
 }
 
 /// Prints a JSON object, or a table of labels and values.

@@ -49,6 +49,14 @@ impl Trouble {
         Self::new(format_args!("{}: cannot be written: {why}", shown(path)))
     }
 
+    /// The same, said of a file or folder.
+    pub(crate) fn of(self, path: &Path) -> Self {
+        match self {
+            Self::Message(message) => Self::new(format_args!("{}: {message}", shown(path))),
+            Self::BrokenPipe => self,
+        }
+    }
+
     /// Writing to standard output failed.
     pub(crate) fn stdout(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {

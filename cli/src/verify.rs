@@ -18,6 +18,7 @@ use hapax::{AnyFilter, Digest, GrowingFilter, HashIdentity, Mapped, Membership};
 pub(crate) use self::args::VerifyArgs;
 use self::measure::Measured;
 use crate::build::grouped;
+use crate::dedup;
 use crate::exit::Exit;
 use crate::info::promised_rate;
 use crate::lists::{self, Input, OpenList, Reading};
@@ -105,6 +106,9 @@ pub(crate) fn run(
     progress: &dyn Fn(u64),
 ) -> Result<Verified, Trouble> {
     let path = &request.filter;
+    if path.is_dir() {
+        return verify_state(request, &lists);
+    }
     if lists.is_empty() && request.strangers.is_none() {
         check_file(path)?;
         return Ok(Verified { filter: path.clone(), against: None, measured: None });
@@ -147,6 +151,19 @@ pub(crate) fn run(
         ));
     }
     Ok(Verified { filter: path.clone(), against: Some(against), measured })
+}
+
+/// Checks every byte of a state of `hapax dedup`.
+fn verify_state(request: &VerifyRequest, lists: &[OpenList]) -> Result<Verified, Trouble> {
+    if !lists.is_empty() || request.strangers.is_some() {
+        return Err(Trouble::new(format_args!(
+            "{}: a state of hapax dedup is checked byte by byte; it promises nothing that a list or \
+             strangers could show",
+            shown(&request.filter)
+        )));
+    }
+    dedup::verify(&request.filter)?;
+    Ok(Verified { filter: request.filter.clone(), against: None, measured: None })
 }
 
 /// Checks every byte of a file, and what it says of its bodies, whatever kind of artefact it holds.

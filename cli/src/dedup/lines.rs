@@ -1,132 +1,124 @@
-//! Lines of a stream, and what identifies them.
+//! Lines of a stream, many of them in memory at once.
 
-use std::fmt;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, Read};
+use std::ops::Range;
 
 /// Longest line that is taken: bounds what an endless line can make the program hold.
 const MAX_LINE_LEN: usize = 16 << 20;
 
+/// Bytes that are asked for at a time.
+const CHUNK: usize = 256 << 10;
+
 /// Reads lines into one buffer.
+///
+/// ```text
+///  buffer   │ given out │ whole lines │ rest │ free │
+///                       at           scanned filled
+/// ```
 pub(super) struct Lines<R> {
-    input: BufReader<R>,
-    line: Vec<u8>,
+    input: R,
+    buffer: Vec<u8>,
+    at: usize,
+    scanned: usize,
+    filled: usize,
     number: u64,
+}
+
+/// A line: its number, from 1, and where it is until the next [`Lines::fill`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) number: u64,
+    /// With its line end.
+    pub(super) whole: Range<usize>,
 }
 
 impl<R: Read> Lines<R> {
     pub(super) fn new(input: R) -> Self {
-        Self { input: BufReader::with_capacity(1 << 16, input), line: Vec::new(), number: 0 }
+        Self { input, buffer: Vec::new(), at: 0, scanned: 0, filled: 0, number: 0 }
     }
 
-    /// Whether the next line can be had without waiting for input.
-    pub(super) fn next_is_here(&self) -> bool {
-        self.input.buffer().contains(&b'\n')
+    /// The next whole line, if it has been read.
+    pub(super) fn next(&mut self) -> Option<Line> {
+        let from = self.at.max(self.scanned);
+        let Some(end) = memchr::memchr(b'\n', &self.buffer[from..self.filled]) else {
+            self.scanned = self.filled;
+            return None;
+        };
+        let whole = self.at..from + end + 1;
+        self.at = whole.end;
+        self.number += 1;
+        Some(Line { number: self.number, whole })
     }
 
-    /// The next line.
+    /// Takes back the line that was given out last.
+    pub(super) fn back(&mut self, line: &Line) {
+        self.at = line.whole.start;
+        self.scanned = line.whole.start;
+        self.number -= 1;
+    }
+
+    /// Whether a whole line has been read and not been given out.
+    pub(super) fn has_next(&mut self) -> bool {
+        match self.next() {
+            Some(line) => {
+                self.back(&line);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Reads once, which may wait for input; `false` at its end. To be called when there is no whole
+    /// line left: those that were given out are gone.
     ///
     /// # Errors
     ///
     /// What the input returns, and `InvalidData` for a line longer than [`MAX_LINE_LEN`].
-    pub(super) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
-        self.line.clear();
-        let limit = MAX_LINE_LEN as u64 + 1;
-        let read = self.input.by_ref().take(limit).read_until(b'\n', &mut self.line)?;
-        if read == 0 {
-            return Ok(None);
-        }
-        self.number += 1;
-        let ended = self.line.last() == Some(&b'\n');
-        if !ended && read as u64 == limit {
+    pub(super) fn fill(&mut self) -> io::Result<bool> {
+        self.buffer.copy_within(self.at..self.filled, 0);
+        self.scanned = self.scanned.saturating_sub(self.at);
+        self.filled -= self.at;
+        self.at = 0;
+        if self.filled > MAX_LINE_LEN {
+            let number = self.number + 1;
             let message =
-                format!("line {}: expected at most {MAX_LINE_LEN} bytes, found more", self.number);
+                format!("line {number}: expected at most {MAX_LINE_LEN} bytes, found more");
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
-        if !ended {
-            self.line.push(b'\n');
+        if self.buffer.len() < self.filled + CHUNK {
+            self.buffer.resize(self.filled + CHUNK, 0);
         }
-        Ok(Some(Line { number: self.number, whole: &self.line, ended }))
-    }
-}
-
-/// A line, otherwise as it came.
-pub(super) struct Line<'a> {
-    /// From 1.
-    pub(super) number: u64,
-    /// With a newline at its end, so that it can be written in one piece.
-    pub(super) whole: &'a [u8],
-    /// Whether the newline came with it. A last line without one may have been cut short.
-    pub(super) ended: bool,
-}
-
-impl<'a> Line<'a> {
-    /// Without its newline.
-    pub(super) fn content(&self) -> &'a [u8] {
-        self.whole.strip_suffix(b"\n").unwrap_or(self.whole)
-    }
-}
-
-/// What identifies a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Id {
-    /// All of it.
-    Line,
-    /// One field, counted from 0.
-    Field { index: usize, delimiter: u8 },
-}
-
-impl Id {
-    /// `field` counts from 1.
-    pub(super) fn new(field: Option<u32>, delimiter: u8) -> Self {
-        field.map_or(Self::Line, |field| Self::Field { index: field as usize - 1, delimiter })
-    }
-
-    /// The part of a line that identifies it.
-    ///
-    /// # Errors
-    ///
-    /// If the line has fewer fields: an absent key is not an empty one.
-    pub(super) fn of<'a>(&self, line: &'a [u8]) -> Result<&'a [u8], MissingField> {
-        match *self {
-            Self::Line => Ok(line),
-            Self::Field { index, delimiter } => {
-                let mut fields = line.split(|&byte| byte == delimiter);
-                fields.nth(index).ok_or_else(|| MissingField {
-                    expected: index + 1,
-                    found: line.split(|&byte| byte == delimiter).count(),
-                })
+        let read = loop {
+            match self.input.read(&mut self.buffer[self.filled..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read?,
             }
-        }
+        };
+        self.filled += read;
+        Ok(read > 0)
     }
-}
 
-/// How the state file and messages name it.
-impl fmt::Display for Id {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Line => f.write_str("whole lines"),
-            Self::Field { index, delimiter } => {
-                write!(f, "field {} between \"{}\"", index + 1, delimiter.escape_ascii())
-            }
-        }
+    /// Whether the input ended in the middle of a line: its last one, which may have been cut short.
+    /// Gives that line's number.
+    pub(super) const fn cut(&self) -> Option<u64> {
+        if self.at < self.filled { Some(self.number + 1) } else { None }
     }
-}
 
-/// A line without the field that identifies it.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct MissingField {
-    expected: usize,
-    found: usize,
-}
+    /// Gives the line that the input ended in a line end.
+    pub(super) fn end_cut(&mut self) {
+        self.buffer.truncate(self.filled);
+        self.buffer.push(b'\n');
+        self.filled += 1;
+    }
 
-impl fmt::Display for MissingField {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { expected, found } = self;
-        write!(
-            f,
-            "expected at least {expected} fields, found {found}: it has no key, so it was neither \
-             passed nor dropped; check --delimiter and --key-field"
-        )
+    /// A line with its end.
+    pub(super) fn whole(&self, line: &Line) -> &[u8] {
+        &self.buffer[line.whole.clone()]
+    }
+
+    /// A line without its end.
+    pub(super) fn content(&self, line: &Line) -> &[u8] {
+        &self.buffer[line.whole.start..line.whole.end - 1]
     }
 }
 
@@ -134,45 +126,64 @@ impl fmt::Display for MissingField {
 mod tests {
     use super::*;
 
-    fn all(input: &[u8]) -> Vec<Vec<u8>> {
-        let mut lines = Lines::new(input);
-        let mut found = Vec::new();
-        while let Some(line) = lines.next().unwrap() {
-            found.push(line.content().to_vec());
+    /// Gives so many bytes at a time.
+    struct Drip<'a>(&'a [u8], usize);
+
+    impl Read for Drip<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let len = self.1.min(self.0.len());
+            let (now, later) = self.0.split_at(len);
+            self.0 = later;
+            buffer[..len].copy_from_slice(now);
+            Ok(len)
         }
-        found
     }
 
     #[test]
-    fn lines_are_bytes_without_their_newline() {
-        assert_eq!(all(b"a\n\nb\r\n\xff\0\nlast"), [&b"a"[..], b"", b"b\r", b"\xff\0", b"last"]);
-        assert!(all(b"").is_empty());
+    fn lines_are_bytes_however_they_come() {
+        let input = b"a\n\nb\r\n\xff\0\nlast";
+        for drip in 1..=input.len() {
+            let mut lines = Lines::new(Drip(input, drip));
+            let mut found = Vec::new();
+            let mut more = true;
+            while more {
+                more = lines.fill().unwrap();
+                while let Some(line) = lines.next() {
+                    assert_eq!(line.number, found.len() as u64 + 1);
+                    found.push(lines.content(&line).to_vec());
+                }
+            }
+            assert_eq!(found, [&b"a"[..], b"", b"b\r", b"\xff\0"], "{drip} at a time");
+            assert_eq!(lines.cut(), Some(5));
+            lines.end_cut();
+            let last = lines.next().unwrap();
+            assert_eq!((lines.content(&last), lines.whole(&last)), (&b"last"[..], &b"last\n"[..]));
+            assert_eq!((lines.cut(), lines.next()), (None, None));
+        }
     }
 
     #[test]
-    fn a_last_line_that_was_cut_short_is_told_apart() {
-        let mut lines = Lines::new(&b"a\nb"[..]);
-        let line = lines.next().unwrap().unwrap();
-        assert_eq!((line.whole, line.ended, line.number), (&b"a\n"[..], true, 1));
-        let line = lines.next().unwrap().unwrap();
-        assert_eq!((line.whole, line.ended, line.number), (&b"b\n"[..], false, 2));
-        assert!(lines.next().unwrap().is_none());
+    fn a_line_can_be_given_back() {
+        let mut lines = Lines::new(&b"a\nb\n"[..]);
+        assert!(!lines.has_next());
+        assert!(lines.fill().unwrap());
+        let first = lines.next().unwrap();
+        lines.back(&first);
+        assert!(lines.has_next());
+        assert_eq!(lines.next(), Some(first));
+        assert_eq!(lines.next().map(|line| line.number), Some(2));
     }
 
     #[test]
     fn a_line_that_never_ends_is_refused_at_the_limit() {
         let mut lines = Lines::new(io::repeat(b'x'));
-        assert_eq!(lines.next().err().unwrap().kind(), io::ErrorKind::InvalidData);
-        let longest = [vec![b'x'; MAX_LINE_LEN], b"\n".to_vec()].concat();
-        assert_eq!(Lines::new(&longest[..]).next().unwrap().unwrap().content().len(), MAX_LINE_LEN);
-    }
-
-    #[test]
-    fn a_missing_field_is_not_an_empty_one() {
-        let id = Id::new(Some(3), b',');
-        assert_eq!(id.of(b"a,b,c,d"), Ok(&b"c"[..]));
-        assert_eq!(id.of(b"a,b,"), Ok(&b""[..]));
-        assert_eq!(id.of(b"a,b"), Err(MissingField { expected: 3, found: 2 }));
-        assert_eq!(Id::new(None, b',').of(b"a,b"), Ok(&b"a,b"[..]));
+        let error = loop {
+            match lines.fill() {
+                Ok(_) => assert_eq!(lines.next(), None),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        assert!(lines.buffer.len() <= MAX_LINE_LEN + 2 * CHUNK);
     }
 }

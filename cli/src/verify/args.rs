@@ -16,7 +16,7 @@ use crate::lists::{FormatChoice, Input, Reading, ZeroCountChoice};
 #[derive(Args, Debug)]
 #[command(after_help = exit::section(exit::VERIFY))]
 pub(crate) struct VerifyArgs {
-    /// The filter
+    /// The filter, or folder with a state of `hapax dedup`
     #[arg(value_name = "FILTER")]
     filter: PathBuf,
     /// A list whose every row must be in the filter, `-` for standard input; may be repeated
