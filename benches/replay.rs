@@ -41,6 +41,9 @@ const BATCHES: usize = 8;
 const BURSTS_A_TURN: usize = 16;
 const TURNS: usize = 40;
 
+/// Shares of the slots that filters may fill, in percent.
+const LOADS: [u32; 4] = [95, 90, 80, 70];
+
 /// One tuple in so many is a replay.
 const REPLAYS: u64 = 100;
 
@@ -165,18 +168,18 @@ impl Contestant for ExactSet {
 
 struct Filter {
     name: String,
-    filter: RetiringCuckooFilter,
+    window: RetiringCuckooFilter,
     hashes: [KeyHash; BATCH],
     seen: [Seen; BATCH],
 }
 
 impl Filter {
-    fn new(window: u64, rate: f64) -> Self {
-        let builder = RetiringCuckooFilter::builder().window(window, EPOCHS);
-        let filter = builder.false_positive_rate(rate).build().unwrap();
-        let name = format!("retiring, {rate:e}");
+    fn new(window: u64, rate: f64, load: u32) -> Self {
+        let builder = RetiringCuckooFilter::builder().window(window, EPOCHS).load_percent(load);
+        let made = builder.false_positive_rate(rate).build().unwrap();
+        let name = format!("retiring, {rate:e}, {load} % full");
         let hashes = [KeyHash::from_uniform(&[0; 16]); BATCH];
-        Self { name, filter, hashes, seen: [Seen::Maybe; BATCH] }
+        Self { name, window: made, hashes, seen: [Seen::Maybe; BATCH] }
     }
 }
 
@@ -186,7 +189,7 @@ impl Contestant for Filter {
     }
 
     fn bits(&self) -> u64 {
-        self.filter.stats().bit_len
+        self.window.stats().bit_len
     }
 
     fn admit(&mut self, ids: &[Id], dropped: &mut [bool]) -> [Duration; 2] {
@@ -194,11 +197,11 @@ impl Contestant for Filter {
         for (ids, dropped) in ids.chunks(BATCH).zip(dropped.chunks_mut(BATCH)) {
             let start = Instant::now();
             let hashes = &mut self.hashes[..ids.len()];
-            self.filter.seed().hash_all(ids, hashes).unwrap();
-            self.filter.contains_batch(hashes, black_box(dropped)).unwrap();
+            self.window.seed().hash_all(ids, hashes).unwrap();
+            self.window.contains_batch(hashes, black_box(dropped)).unwrap();
             let asked = Instant::now();
             let seen = &mut self.seen[..ids.len()];
-            self.filter.insert_batch(hashes, seen).unwrap();
+            self.window.insert_batch(hashes, seen).unwrap();
             times[0] += asked - start;
             times[1] += asked.elapsed();
             // The answer that counts: an epoch may end, or an id repeat, within the batch.
@@ -210,7 +213,7 @@ impl Contestant for Filter {
     }
 
     fn rate(&self) -> f64 {
-        self.filter.false_positive_rate()
+        self.window.false_positive_rate()
     }
 
     fn retire(&mut self, stream: &mut Stream) -> Option<Duration> {
@@ -233,9 +236,9 @@ impl Contestant for Filter {
             }
             let start = Instant::now();
             if round % 3 == 2 {
-                black_box(self.filter.retire_through(self.filter.oldest_epoch()));
+                black_box(self.window.retire_through(self.window.oldest_epoch()));
             } else {
-                black_box(self.filter.advance_epoch());
+                black_box(self.window.advance_epoch());
             }
             longest = longest.max(start.elapsed());
         }
@@ -297,11 +300,12 @@ fn mean(times: &[f64]) -> f64 {
 }
 
 fn run(window: u64) {
-    let mut contestants: Vec<Box<dyn Contestant>> = vec![
-        Box::new(ExactSet::new(window)),
-        Box::new(Filter::new(window, 1e-3)),
-        Box::new(Filter::new(window, 1e-6)),
-    ];
+    let mut contestants: Vec<Box<dyn Contestant>> = vec![Box::new(ExactSet::new(window))];
+    for rate in [1e-3, 1e-6] {
+        for load in LOADS {
+            contestants.push(Box::new(Filter::new(window, rate, load)));
+        }
+    }
     let mut stream = Stream { window, position: 0, fresh: 0 };
     let mut burst = Burst::default();
     let len = BATCH * BATCHES;
@@ -315,7 +319,9 @@ fn run(window: u64) {
     let mut outcomes: Vec<Outcome> = contestants.iter().map(|_| Outcome::default()).collect();
     let mut bursts: Vec<Burst> = (0..BURSTS_A_TURN).map(|_| Burst::default()).collect();
     for _ in 0..TURNS {
-        bursts.iter_mut().for_each(|burst| stream.fill(burst, len));
+        for burst in &mut bursts {
+            stream.fill(burst, len);
+        }
         for (contestant, outcome) in contestants.iter_mut().zip(&mut outcomes) {
             for burst in &bursts {
                 let times = contestant.admit(black_box(&burst.ids), &mut dropped);

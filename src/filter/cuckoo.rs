@@ -32,7 +32,7 @@ use super::{InvalidParts, Settings};
 use crate::error::{BuildError, Full, FullReason};
 use crate::hash::{HashError, KeyHash, Salt, SecretKey, Seed};
 use crate::math::cuckoo::{
-    MAX_FINGERPRINT_BITS, MIN_FINGERPRINT_BITS, SLOTS_PER_BUCKET, least_fingerprint_bits,
+    MAX_FINGERPRINT_BITS, MAX_LOAD, MIN_FINGERPRINT_BITS, SLOTS_PER_BUCKET, least_fingerprint_bits,
     load_at_rate, rate_at_load,
 };
 use crate::membership::{
@@ -106,6 +106,7 @@ impl Buildable for CuckooFilter {
         }
         let sizes = Sizes {
             tag_bits: 0,
+            max_load: MAX_LOAD,
             bits: wanted.unwrap_or(MIN_FINGERPRINT_BITS)..=MAX_FINGERPRINT_BITS,
             rate: rate_at_load,
             load: load_at_rate,

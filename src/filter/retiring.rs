@@ -24,8 +24,9 @@
 //!
 //! **Tags** come round again after 2^t epochs, more than can be live. While an epoch is filled, each
 //! insert sweeps a few buckets for slots of the tag that comes next; after as many inserts as an epoch
-//! is planned to have, the table has been swept once. An epoch that ends sooner has the rest swept at
-//! once, unless nothing is left of that tag, which is counted.
+//! is planned to have, the table has been swept once. An epoch that is to end sooner has the rest swept,
+//! unless nothing is left of that tag, which is counted; in a large table it goes on until that is done,
+//! so that no call takes long.
 //!
 //! Of two live epochs or more, E, one is being filled, so that a window by count remembers the last
 //! (E − 1)/E of its capacity. At 0.1 % and 15 epochs that is 17 bits a slot, of which 95 % are used:
@@ -53,8 +54,8 @@ pub(crate) use plan::OnHit;
 /// A cuckoo filter that forgets by epoch: the window of a stream.
 ///
 /// Bits per guaranteed tuple at 15 epochs: 15.8 at 1 % (which keeps 0.75 %), 19.2 at 0.1 %, 26 at
-/// 2⁻¹⁶, 30.5 at 10⁻⁶, 41.8 at 10⁻⁹. Any operation touches two cache lines; retiring an epoch of any
-/// size takes nanoseconds. It cannot be merged, and nothing can be removed from it but whole epochs.
+/// 2⁻¹⁶, 30.5 at 10⁻⁶, 41.8 at 10⁻⁹. A question touches two cache lines; retiring an epoch of any
+/// size takes half a millisecond at most, and mostly nanoseconds. It cannot be merged, and nothing can be removed from it but whole epochs.
 ///
 /// `capacity` is the number of tuples that are live at once, at most. [`guaranteed`](Self::guaranteed)
 /// of them are the last ones for sure, if epochs advance by count; see
@@ -87,9 +88,30 @@ pub struct RetiringCuckooFilter<S = Words> {
     epochs: Epochs,
     advance: Advance,
     on_hit: OnHit,
-    /// Tuples of an epoch as planned, and the buckets that each of them sweeps.
+    pace: Pace,
+}
+
+/// How an epoch goes on, as planned: it follows from the capacity, the epochs and the buckets.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    /// Tuples of an epoch.
     epoch_len: u64,
-    pace: u64,
+    /// After so many of them, a power of two, so many buckets are swept.
+    inserts: u64,
+    buckets: u64,
+}
+
+impl Pace {
+    /// A sweep of a few buckets at a time costs twice as much; in a short epoch, too much would be
+    /// left for its end.
+    const INSERTS: u64 = 16;
+    const LONG: u64 = 256;
+
+    fn new(capacity: u64, epochs: u32, buckets: u64) -> Self {
+        let epoch_len = epoch_len(capacity, epochs).max(1);
+        let inserts = if epoch_len < Self::LONG { 1 } else { Self::INSERTS };
+        Self { epoch_len, inserts, buckets: buckets.div_ceil(epoch_len).saturating_mul(inserts) }
+    }
 }
 
 impl RetiringCuckooFilter {
@@ -238,9 +260,8 @@ impl<S: AsRef<[u64]>> RetiringCuckooFilter<S> {
         epochs: Epochs,
         (advance, on_hit): (Advance, OnHit),
     ) -> Self {
-        let epoch_len = epoch_len(settings.capacity, epochs.most).max(1);
-        let pace = slots.buckets().div_ceil(epoch_len);
-        Self { settings, slots, epochs, advance, on_hit, epoch_len, pace }
+        let pace = Pace::new(settings.capacity, epochs.most, slots.buckets());
+        Self { settings, slots, epochs, advance, on_hit, pace }
     }
 
     /// Compares what is stored about the slots with the slots. O(slots).

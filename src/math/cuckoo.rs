@@ -73,19 +73,32 @@ const SPARE_SLOTS: f64 = 24.0;
 /// of eight, which at 4 bits is one refused filter in ten thousand.
 #[must_use]
 pub fn buckets_for(n: u64) -> u64 {
-    let slots = n as f64 / MAX_LOAD + SPARE_SLOTS;
+    buckets_at(n, MAX_LOAD)
+}
+
+/// Buckets for n keys at a load factor up to [`MAX_LOAD`]; with less than that, fewer keys have to be
+/// moved to make room.
+#[must_use]
+pub fn buckets_at(n: u64, load_factor: f64) -> u64 {
+    let slots = n as f64 / load_factor + SPARE_SLOTS;
     ((slots / SLOTS_PER_BUCKET as f64).ceil() as u64).next_multiple_of(2)
 }
 
 /// The most keys for which [`buckets_for`] stays within `buckets`.
 #[must_use]
 pub fn keys_in(buckets: u64) -> u64 {
+    keys_at(buckets, MAX_LOAD)
+}
+
+/// The most keys for which [`buckets_at`] that load factor stays within `buckets`.
+#[must_use]
+pub fn keys_at(buckets: u64, load_factor: f64) -> u64 {
     let slots = (buckets / 2 * 2 * SLOTS_PER_BUCKET) as f64 - SPARE_SLOTS;
-    let mut n = (slots.max(0.0) * MAX_LOAD) as u64;
-    while n > 0 && buckets_for(n) > buckets {
+    let mut n = (slots.max(0.0) * load_factor) as u64;
+    while n > 0 && buckets_at(n, load_factor) > buckets {
         n -= 1;
     }
-    while buckets_for(n + 1) <= buckets {
+    while buckets_at(n + 1, load_factor) <= buckets {
         n += 1;
     }
     n
@@ -134,12 +147,15 @@ mod tests {
     }
 
     #[test]
-    fn keys_in_inverts_buckets_for() {
-        for n in (1..5_000).chain([1_000_000, 1 << 40]) {
-            let buckets = buckets_for(n);
-            let keys = keys_in(buckets);
-            assert!(keys >= n && buckets_for(keys) == buckets, "{n} keys: {buckets}, {keys}");
+    fn keys_at_inverts_buckets_at() {
+        for load in [MAX_LOAD, 0.8, 0.5] {
+            for n in (1..5_000).chain([1_000_000, 1 << 40]) {
+                let buckets = buckets_at(n, load);
+                let keys = keys_at(buckets, load);
+                let fits = keys >= n && buckets_at(keys, load) == buckets;
+                assert!(fits, "{n} keys at {load}: {buckets}, {keys}");
+            }
+            assert_eq!(keys_at(0, load), 0);
         }
-        assert_eq!(keys_in(0), 0);
     }
 }

@@ -117,7 +117,7 @@ impl<S: AsRef<[u64]>> Slots<S> {
     /// The bits from a position on, 57 or more: one load where words lie in memory with their low
     /// byte first.
     #[inline]
-    fn from_bit(&self, position: u64) -> u64 {
+    fn bits_from(&self, position: u64) -> u64 {
         if cfg!(target_endian = "little") {
             let (byte, shift) = ((position / 8) as usize, position % 8);
             let bytes =
@@ -134,7 +134,7 @@ impl<S: AsRef<[u64]>> Slots<S> {
     pub(super) fn halves<const B: u32>(&self, bucket: u64) -> [u64; 2] {
         let bits = u64::from(self.width::<B>());
         let start = bucket * (u64::from(SLOTS) * bits);
-        [self.from_bit(start), self.from_bit(start + 2 * bits)]
+        [self.bits_from(start), self.bits_from(start + 2 * bits)]
     }
 
     /// A bucket of slots of up to 16 bits.
@@ -205,7 +205,7 @@ impl<S: AsRef<[u64]>> Slots<S> {
         let bits = self.width::<B>();
         let at = bucket * u64::from(SLOTS * bits) + slot as u64 * u64::from(bits);
         let packed = if bits <= MAX_IN_EIGHT_BYTES {
-            self.from_bit(at)
+            self.bits_from(at)
         } else {
             let (word, shift) = ((at / 64) as usize, at % 64);
             // The bits of the second word, of which there are none if the shift is 0.

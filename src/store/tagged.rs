@@ -10,14 +10,15 @@
 //!
 //! A slot is free if its value is 0 or its tag is not live, and is then overwritten as it stands.
 //!
-//! **Comparing.** All four slots of a bucket at once, as in [`slots`](super::slots). For each slot,
-//! with T = 2^t tags:
+//! **Comparing.** All slots of a bucket at once, as in [`slots`](super::slots), and without a shift by
+//! a number that is not known at compile time: on a processor without BMI2 that takes as long as three
+//! other steps. For slots of b bits with T = 2^t tags, the answer is the highest bit of each slot:
 //!
 //! ```text
-//!  (value ⊕ wanted) + 2^f − 1          bit f is 1 unless they are equal: there is room for it, where
-//!                                      the tag was masked away
-//!  (newest + T − tag) mod T            the age, 0 to T − 1; no slot borrows from the next
-//!  age + T − live                      bit t is 1 if the age is `live` or more
+//!  ((slot ⊕ wanted) & value) + 2^(b−1) − 1     1 unless the values are equal
+//!  tag' = (slot & tag) / 2                     from here on there is room above the tag
+//!  tag' + T' − oldest'                mod T'   how much younger than the oldest live one, 0 to T − 1
+//!        … + T' − live'                        1 if that is `live` or more
 //! ```
 //!
 //! Slots of more than 32 bits, of which four do not fit into two words, take the same steps one by
@@ -43,7 +44,7 @@ pub(crate) struct TaggedSlots<S> {
     fields: Fields<u128>,
 }
 
-/// One bit for each slot of a bucket: the lowest of its `stride` bits, in each half.
+/// One bit for each slot of a bucket: the highest of its `stride` bits, in each half.
 #[derive(Clone, Copy)]
 pub(crate) struct Marks {
     halves: [u64; 2],
@@ -56,8 +57,7 @@ impl Marks {
     fn of_four<P: Packed>(bits: P, stride: u32) -> Self {
         let low: u128 = bits.into();
         let high: u128 = (bits >> stride >> stride).into();
-        // What is left of the high half in the low one is above both of its slots.
-        Self { halves: [low as u64 & ((1 << stride << 1) - 1), high as u64], stride }
+        Self { halves: [low as u64 & (u64::MAX >> (64 - 2 * stride)), high as u64], stride }
     }
 
     #[inline]
@@ -65,12 +65,22 @@ impl Marks {
         self.halves[0] | self.halves[1] != 0
     }
 
+    /// All but the first one.
+    #[inline]
+    const fn without_first(self) -> Self {
+        let [low, high] = self.halves;
+        let halves =
+            if low != 0 { [low & (low - 1), high] } else { [0, high & high.wrapping_sub(1)] };
+        Self { halves, ..self }
+    }
+
     /// The first slot that is marked.
     #[inline]
-    pub(crate) fn first(self) -> Option<usize> {
-        let pair = |half: u64| half & 1 | half >> self.stride << 1;
-        let marks = pair(self.halves[0]) | pair(self.halves[1]) << 2;
-        self.any().then_some(marks.trailing_zeros() as usize)
+    pub(crate) const fn first(self) -> Option<usize> {
+        let [low, high] = self.halves;
+        let (slot, half) = if low != 0 { (0, low) } else { (2, high) };
+        let second = half >> (self.stride - 1) & 1 == 0;
+        if self.any() { Some(slot + second as usize) } else { None }
     }
 }
 
@@ -94,73 +104,96 @@ trait Packed:
 impl Packed for u64 {}
 impl Packed for u128 {}
 
-/// The arithmetic on the slots of `P`: one, or four. The masks are made once: for a width that is not
-/// known at compile time that takes longer than a question.
+/// The arithmetic on the slots of `P`: one, two or four. The masks are made once: for a width that is
+/// not known at compile time that takes longer than a question.
 #[derive(Clone, Copy, Debug)]
 struct Fields<P> {
     /// The lowest bit of every slot.
     ones: P,
-    /// 2^f − 1 in every slot.
+    /// The highest bit of every slot.
+    high: P,
+    /// The bits of every value.
     values: P,
-    /// 2^t − 1 in every slot.
+    /// The bits of every tag, one bit lower than they lie.
     tags: P,
+    /// The lowest bit of each of those.
+    units: P,
     value_bits: u32,
     tag_bits: u32,
 }
 
 impl Fields<u128> {
-    /// For two slots of up to half a word.
-    #[inline]
-    const fn of_a_half(self, bits: u32) -> Fields<u64> {
-        let slots = (1 << bits << bits) - 1;
-        let Fields { ones, values, tags, value_bits, tag_bits } = self.in_a_word();
-        Fields {
-            ones: ones & slots,
-            values: values & slots,
-            tags: tags & slots,
+    const fn new(bits: u32, tag_bits: u32) -> Self {
+        let ones =
+            if bits <= MAX_WIDE { 1 | 1 << bits | 1 << (2 * bits) | 1 << (3 * bits) } else { 1 };
+        let value_bits = bits - tag_bits;
+        let units = ones << (value_bits - 1);
+        Self {
+            ones,
+            high: ones << (bits - 1),
+            values: ones * ((1 << value_bits) - 1),
+            tags: units * ((1 << tag_bits) - 1),
+            units,
             value_bits,
             tag_bits,
         }
     }
 
-    const fn new(bits: u32, tag_bits: u32) -> Self {
-        let ones =
-            if bits <= MAX_WIDE { 1 | 1 << bits | 1 << (2 * bits) | 1 << (3 * bits) } else { 1 };
-        let value_bits = bits - tag_bits;
-        let (values, tags) = (ones * ((1 << value_bits) - 1), ones * ((1 << tag_bits) - 1));
-        Self { ones, values, tags, value_bits, tag_bits }
-    }
-
     /// For slots that lie in one word.
     #[inline]
     const fn in_a_word(self) -> Fields<u64> {
-        let Self { ones, values, tags, value_bits, tag_bits } = self;
-        Fields { ones: ones as u64, values: values as u64, tags: tags as u64, value_bits, tag_bits }
+        self.within(u64::MAX)
+    }
+
+    /// For two slots of up to half a word.
+    #[inline]
+    const fn of_a_half(self, bits: u32) -> Fields<u64> {
+        self.within((1 << bits << bits) - 1)
+    }
+
+    #[inline]
+    const fn within(self, slots: u64) -> Fields<u64> {
+        let Self { ones, high, values, tags, units, value_bits, tag_bits } = self;
+        Fields {
+            ones: ones as u64 & slots,
+            high: high as u64 & slots,
+            values: values as u64 & slots,
+            tags: tags as u64 & slots,
+            units: units as u64 & slots,
+            value_bits,
+            tag_bits,
+        }
     }
 }
 
+// Each gives the highest bit of every slot, and leaves others as they fall.
 impl<P: Packed> Fields<P> {
-    /// 1 for each slot that holds the value, whatever its tag.
+    /// 1 for each slot that holds another value, whatever its tag.
     #[inline]
-    fn equal(self, packed: P, value: u64) -> P {
-        let differ = (packed & self.values) ^ (self.ones * P::from(value));
-        !((differ + self.values) >> self.value_bits) & self.ones
+    fn differ(self, packed: P, value: u64) -> P {
+        let differ = (packed ^ (self.ones * P::from(value))) & self.values;
+        differ + (self.high - self.ones)
+    }
+
+    /// 1 for each slot whose value is not 0.
+    #[inline]
+    fn used(self, packed: P) -> P {
+        (packed & self.values) + (self.high - self.ones)
     }
 
     /// 1 for each slot whose tag is not live, whatever its value.
     #[inline]
     fn expired(self, packed: P, LiveTags { newest, live }: LiveTags) -> P {
         let tags = 1u64 << self.tag_bits;
-        let newest = self.ones * P::from(newest + tags);
-        let ages = (newest - (packed >> self.value_bits & self.tags)) & self.tags;
-        (ages + self.ones * P::from(tags - live)) >> self.tag_bits & self.ones
+        let oldest = (newest + 1 + tags - live) & (tags - 1);
+        let above = ((packed >> 1) & self.tags | self.high) - self.units * P::from(oldest);
+        (above & self.tags) + self.units * P::from(tags - live)
     }
 
-    /// 1 for each slot of that tag, whatever its value.
+    /// 1 for each slot of another tag, whatever its value.
     #[inline]
-    fn tagged(self, packed: P, tag: u64) -> P {
-        let differ = (packed >> self.value_bits & self.tags) ^ (self.ones * P::from(tag));
-        !((differ + self.tags) >> self.tag_bits) & self.ones
+    fn elsewhere(self, packed: P, tag: u64) -> P {
+        ((packed >> 1) & self.tags ^ (self.units * P::from(tag))) + self.tags
     }
 }
 
@@ -181,21 +214,21 @@ struct HoldsOrFree(u64, LiveTags);
 impl Question<1> for Holds {
     #[inline]
     fn ask<P: Packed>(self, fields: Fields<P>, packed: P) -> [P; 1] {
-        [fields.equal(packed, self.0) & !fields.expired(packed, self.1)]
+        [!(fields.differ(packed, self.0) | fields.expired(packed, self.1)) & fields.high]
     }
 }
 
 impl Question<1> for Free {
     #[inline]
     fn ask<P: Packed>(self, fields: Fields<P>, packed: P) -> [P; 1] {
-        [fields.equal(packed, 0) | fields.expired(packed, self.0)]
+        [(!fields.used(packed) | fields.expired(packed, self.0)) & fields.high]
     }
 }
 
 impl Question<1> for OfTag {
     #[inline]
     fn ask<P: Packed>(self, fields: Fields<P>, packed: P) -> [P; 1] {
-        [fields.tagged(packed, self.0) & !fields.equal(packed, 0)]
+        [fields.used(packed) & !fields.elsewhere(packed, self.0) & fields.high]
     }
 }
 
@@ -203,7 +236,10 @@ impl Question<2> for HoldsOrFree {
     #[inline]
     fn ask<P: Packed>(self, fields: Fields<P>, packed: P) -> [P; 2] {
         let expired = fields.expired(packed, self.1);
-        [fields.equal(packed, self.0) & !expired, fields.equal(packed, 0) | expired]
+        [
+            !(fields.differ(packed, self.0) | expired) & fields.high,
+            (!fields.used(packed) | expired) & fields.high,
+        ]
     }
 }
 
@@ -253,8 +289,9 @@ impl<S: AsRef<[u64]>> TaggedSlots<S> {
             let marks = question.ask(self.fields.in_a_word(), packed);
             marks.map(|marks| Marks::of_four(marks, bits))
         } else if bits <= MAX_HALVED {
-            let fields = self.fields.of_a_half(bits);
-            let [low, high] = self.slots.halves::<B>(bucket).map(|half| question.ask(fields, half));
+            let (fields, [low, high]) =
+                (self.fields.of_a_half(bits), self.slots.halves::<B>(bucket));
+            let (low, high) = (question.ask(fields, low), question.ask(fields, high));
             std::array::from_fn(|i| Marks { halves: [low[i], high[i]], stride: bits })
         } else if bits <= MAX_WIDE {
             let packed = self.slots.wide::<B>(bucket);
@@ -263,8 +300,9 @@ impl<S: AsRef<[u64]>> TaggedSlots<S> {
             let fields = self.fields.in_a_word();
             let mark = |slot| question.ask(fields, self.slots.slot::<B>(bucket, slot));
             let slots = [mark(0), mark(1), mark(2), mark(3)];
+            let mark = |slot: usize, i: usize| slots[slot][i] >> (bits - 1);
             std::array::from_fn(|i| Marks {
-                halves: [slots[0][i] | slots[1][i] << 1, slots[2][i] | slots[3][i] << 1],
+                halves: [mark(0, i) | mark(1, i) << 1, mark(2, i) | mark(3, i) << 1],
                 stride: 1,
             })
         }
@@ -310,12 +348,6 @@ impl<S: AsRef<[u64]>> TaggedSlots<S> {
         self.ask::<B, 1>(bucket, OfTag(tag))[0].any()
     }
 
-    /// The first slot that is not empty and has this tag.
-    #[inline]
-    pub(crate) fn first_tagged<const B: u32>(&self, bucket: u64, tag: u64) -> Option<usize> {
-        self.ask::<B, 1>(bucket, OfTag(tag))[0].first()
-    }
-
     /// Value and tag of a slot.
     #[inline]
     pub(crate) fn slot<const B: u32>(&self, bucket: u64, slot: usize) -> (u64, u64) {
@@ -352,6 +384,20 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> TaggedSlots<S> {
     pub(crate) fn set<const B: u32>(&mut self, bucket: u64, slot: usize, value: u64, tag: u64) {
         let value_bits = self.fields.value_bits;
         self.slots.set::<B>(bucket, slot, tag << value_bits | value);
+    }
+
+    /// Empties the slots of a bucket that have this tag, and says how many.
+    #[inline]
+    pub(crate) fn clear_tagged<const B: u32>(&mut self, bucket: u64, tag: u64) -> u64 {
+        // Not asked anew after each one: reading what has just been written in another place waits.
+        let [mut marks] = self.ask::<B, 1>(bucket, OfTag(tag));
+        let mut cleared = 0;
+        while let Some(slot) = marks.first() {
+            self.set::<B>(bucket, slot, 0, 0);
+            marks = marks.without_first();
+            cleared += 1;
+        }
+        cleared
     }
 
     pub(crate) fn clear(&mut self) {
@@ -397,10 +443,21 @@ mod tests {
                 assert_eq!(slots.holds::<B>(bucket, value, live), expected.is_some(), "{what}");
             }
             let free = first(&|value, tag| value == 0 || !is_live(tag));
+            let [held_at, free_at] = slots.held_and_free::<B>(bucket, most, live).map(Marks::first);
+            assert_eq!(
+                (held_at, free_at),
+                (slots.first_of::<B>(bucket, most, live), free),
+                "{what}"
+            );
             assert_eq!(slots.first_free::<B>(bucket, live), free, "{what}");
             for tag in [0, 1, tags - 1, pick(9) % tags] {
-                let tagged = first(&|value, t| value != 0 && t == tag);
-                assert_eq!(slots.first_tagged::<B>(bucket, tag), tagged, "{what}");
+                let is_tagged = |&(value, t): &(u64, u64)| value != 0 && t == tag;
+                let tagged = held.iter().filter(|slot| is_tagged(slot)).count();
+                assert_eq!(slots.holds_tag::<B>(bucket, tag), tagged > 0, "{what}");
+                let mut cleared = slots.clone();
+                assert_eq!(cleared.clear_tagged::<B>(bucket, tag), tagged as u64, "{what}");
+                let rest = held.map(|slot| if is_tagged(&slot) { (0, 0) } else { slot });
+                assert_eq!(cleared.bucket(bucket), rest, "{what}");
             }
         }
         assert!(slots.padding_is_clear());

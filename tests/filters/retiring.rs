@@ -265,6 +265,71 @@ fn a_saved_filter_goes_on_where_it_was() {
     }
 }
 
+/// In a large table epochs are ended before inserts have swept it, thousands of times, and the sweep
+/// is left over. Then an epoch goes on: nothing is forgotten early, every epoch ends in the end, and
+/// what has retired is a stranger.
+#[test]
+fn epochs_that_end_early_leave_the_sweep_over_and_forget_nothing() {
+    for (epochs, load) in [(15, 95), (3, 80)] {
+        let builder = builder().capacity(300_000).false_positive_rate(1e-3).epochs(epochs);
+        let mut filter = builder.load_percent(load).build().unwrap();
+        let calls = filter.buckets().div_ceil(1 << 15);
+        assert!(calls > 2, "{calls}: one call must not be enough");
+        // Of each live epoch, its first tuple.
+        let mut starts = std::collections::VecDeque::from([(0, 0)]);
+        let (mut index, mut waiting, mut longest, mut expected) = (0, 0, 0, 0.0);
+        let (mut asked, mut reported) = (0, 0);
+        for step in 0..9_000 {
+            for _ in 0..[0, 3, 40, 250][scramble(step) as usize % 4] {
+                let _ = filter.insert_hash(key(index)).unwrap();
+                index += 1;
+            }
+            let (current, oldest) = (filter.current_epoch(), filter.oldest_epoch());
+            if scramble(!step).is_multiple_of(9) {
+                let through = oldest + scramble(step) % 4;
+                let before = filter.stats().len;
+                let freed = filter.retire_through(through);
+                assert_eq!(filter.stats().len + freed, before);
+                let least = filter.current_epoch().min(through + 1);
+                assert!(filter.oldest_epoch() >= least);
+            } else {
+                assert_eq!(filter.advance_epoch(), filter.current_epoch());
+            }
+            let ended = filter.current_epoch() - current;
+            waiting =
+                if ended > 0 { 0 } else { waiting + u64::from(filter.oldest_epoch() == oldest) };
+            longest = longest.max(waiting);
+            assert!(ended <= 1 && waiting <= calls, "{waiting} calls");
+            if ended == 1 {
+                starts.push_back((filter.current_epoch(), index));
+            }
+            while starts.front().is_some_and(|&(epoch, _)| epoch < filter.oldest_epoch()) {
+                starts.pop_front();
+            }
+            let &(oldest, first) = starts.front().unwrap();
+            assert_eq!(oldest, filter.oldest_epoch());
+            for salt in 0..8 {
+                let random = scramble(step * 8 + salt);
+                if index > first {
+                    let live = first + random % (index - first);
+                    // Unless it was a false positive when it came, and has no slot of its own.
+                    asked += 1;
+                    reported += u64::from(!filter.contains_hash(key(live)));
+                }
+                if first > 0 {
+                    let retired = filter.contains_hash(key(random % first));
+                    expected += f64::from(u8::from(retired)) - filter.false_positive_rate();
+                }
+            }
+        }
+        filter.assert_valid();
+        let passed = filter.current_epoch();
+        assert!(passed > 2_000 && longest > 0, "{passed} epochs, {longest} calls");
+        assert!(reported * 1_000 < asked, "{reported} of {asked} live tuples denied");
+        assert!(expected.abs() < 60.0, "retired tuples reported: {expected} more than by the rate");
+    }
+}
+
 /// A tuple that shares a slot and was passed all the same outlives the tuple whose slot it was.
 #[test]
 fn renewed_tuples_do_not_retire_with_the_slot_they_share() {
@@ -422,6 +487,34 @@ fn windows_of_fifteen_epochs_cost_what_is_documented() {
     }
 }
 
+/// What a lower load costs, as documented, and that it is kept.
+#[test]
+fn lower_loads_cost_what_is_documented() {
+    for (percent, bits) in [
+        (95, [19.2, 30.5, 41.8]),
+        (90, [20.3, 32.2, 44.1]),
+        (80, [22.8, 36.2, 49.6]),
+        (70, [26.1, 41.4, 56.7]),
+    ] {
+        for (rate, most) in [1e-3, 1e-6, 1e-9].into_iter().zip(bits) {
+            let builder = builder().window(10_000_000, 15).load_percent(percent);
+            let plan = builder.false_positive_rate(rate).plan().unwrap();
+            let each = plan.bit_len as f64 / 10_000_000.0;
+            assert!(each <= most && each > most - 0.1, "{each} bits at {percent} % and {rate}");
+        }
+    }
+    for percent in [50, 80, 95] {
+        let sized = || builder().load_percent(percent).false_positive_rate(0.01);
+        for plan in [sized().capacity(10_000).plan(), sized().byte_len(20_000).plan()] {
+            let plan = plan.unwrap();
+            let PlanShape::Retiring { buckets, .. } = plan.shape else { panic!("{plan:?}") };
+            let load = plan.capacity as f64 / (4 * buckets) as f64;
+            let most = f64::from(percent) / 100.0;
+            assert!(load <= most && load > most - 0.01, "{load} at {percent} %");
+        }
+    }
+}
+
 #[test]
 fn impossible_options_are_refused_by_name() {
     let sized = || builder().capacity(1_000).false_positive_rate(0.01);
@@ -436,6 +529,10 @@ fn impossible_options_are_refused_by_name() {
     }
     let few = builder().capacity(14).false_positive_rate(0.1).advance(Advance::ByCount);
     assert_eq!(few.plan(), option("epochs", "by count, at most the capacity", 15));
+    for percent in [0, 49, 96, 100, u32::MAX] {
+        let expected = option("load_percent", "50 to 95", percent.into());
+        assert_eq!(sized().load_percent(percent).plan(), expected);
+    }
     for (epochs, bits) in [(15, 3), (15, 61), (1, 6), (1, 64), (255, 57), (15, u32::MAX)] {
         let expected = option("fingerprint_bits", "4 to 63, and with the tag 8 to 64", bits.into());
         assert_eq!(sized().epochs(epochs).fingerprint_bits(bits).plan(), expected);

@@ -2,13 +2,15 @@
 
 use crate::error::BuildError;
 use crate::filter::builder::Target;
-use crate::math::cuckoo::{SLOTS_PER_BUCKET, buckets_for, keys_in};
+use crate::math::cuckoo::{SLOTS_PER_BUCKET, buckets_at, keys_at};
 use crate::store::words_for;
 
 /// What a kind of table leaves open.
 pub(in crate::filter) struct Sizes<R, L, M> {
     /// Bits in a slot beside the fingerprint.
     pub(in crate::filter) tag_bits: u32,
+    /// Share of the slots to fill, at most.
+    pub(in crate::filter) max_load: f64,
     /// The fingerprints to choose from, in bits.
     pub(in crate::filter) bits: std::ops::RangeInclusive<u32>,
     /// The rate of so many bits at a load factor.
@@ -40,7 +42,7 @@ where
         let (at_least, at_most) = (*self.bits.start(), *self.bits.end());
         match target {
             Target::CapacityAndRate(keys, rate) => {
-                let buckets = buckets_for(keys);
+                let buckets = buckets_at(keys, self.max_load);
                 let load = load_factor(keys, buckets);
                 let floor = at_least.max((self.least)(keys));
                 let bits = (floor..=at_most).find(|&bits| (self.rate)(bits, load) <= rate).ok_or(
@@ -55,10 +57,12 @@ where
                 let floor = at_least.max((self.least)(keys));
                 let bits = (floor..=at_most)
                     .rev()
-                    .find(|&bits| self.buckets_within(bytes, bits) >= buckets_for(keys))
+                    .find(|&bits| {
+                        self.buckets_within(bytes, bits) >= buckets_at(keys, self.max_load)
+                    })
                     .ok_or(BuildError::TooFewBytes {
                         found: bytes,
-                        needed: self.bytes_for(buckets_for(keys), floor),
+                        needed: self.bytes_for(buckets_at(keys, self.max_load), floor),
                     })?;
                 self.layout(keys, self.buckets_within(bytes, bits), bits)
             }
@@ -66,7 +70,8 @@ where
                 let mut best: Option<Layout> = None;
                 for bits in at_least..=at_most {
                     let buckets = self.buckets_within(bytes, bits);
-                    let keys = keys_in(buckets).min(self.keys_at_rate(bits, buckets, rate));
+                    let keys =
+                        keys_at(buckets, self.max_load).min(self.keys_at_rate(bits, buckets, rate));
                     let narrow = bits < (self.least)(keys);
                     let more = best.is_none_or(|best| keys > best.keys);
                     if keys > 0 && more && !narrow {
@@ -77,8 +82,8 @@ where
                     return Ok(layout);
                 }
                 let widest = self.buckets_within(bytes, at_most);
-                if keys_in(widest) == 0 {
-                    let needed = self.bytes_for(buckets_for(1), at_most);
+                if keys_at(widest, self.max_load) == 0 {
+                    let needed = self.bytes_for(buckets_at(1, self.max_load), at_most);
                     return Err(BuildError::TooFewBytes { found: bytes, needed });
                 }
                 let reachable = (self.rate)(at_most, load_factor(1, widest));
@@ -91,7 +96,7 @@ where
         words_for(buckets, bits + self.tag_bits).map_or(u64::MAX, |words| words * 8)
     }
 
-    /// Most buckets of a width whose words fit into so many bytes; an even number, as `buckets_for`.
+    /// Most buckets of a width whose words fit into so many bytes; an even number, as `buckets_at`.
     fn buckets_within(&self, bytes: u64, bits: u32) -> u64 {
         let width = bits + self.tag_bits;
         let padding = words_for(0, width).unwrap_or(0);

@@ -192,7 +192,9 @@ fn nearest<const B: u32, T: TableMut>(table: &mut T, home: &Home) -> Option<(u64
     let mut targets = [[0; SLOTS]; 2];
     for (targets, &bucket) in targets.iter_mut().zip(buckets) {
         *targets = std::array::from_fn(|slot| table.neighbour::<B>(bucket, slot));
-        targets.iter().for_each(|&target| table.prefetch::<B>(target));
+        for &target in &*targets {
+            table.prefetch::<B>(target);
+        }
     }
     for (targets, &bucket) in targets.iter().zip(buckets) {
         for (slot, &target) in targets.iter().enumerate() {
@@ -228,8 +230,10 @@ fn make_room_farther<const B: u32, T: TableMut>(
 #[inline]
 pub(super) fn prefetch_way_out<const B: u32, T: Table>(table: &T, home: &Home) {
     if home.buckets.iter().all(|&bucket| table.first_free::<B>(bucket).is_none()) {
-        for slot in 0..AHEAD {
-            table.prefetch::<B>(table.neighbour::<B>(home.buckets[0], slot));
+        for &bucket in home.distinct() {
+            for slot in 0..SLOTS {
+                table.prefetch::<B>(table.neighbour::<B>(bucket, slot));
+            }
         }
     }
 }

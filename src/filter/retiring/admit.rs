@@ -7,7 +7,13 @@ use crate::filter::buckets::{
 };
 use crate::hash::{Key, KeyHash, Salt};
 use crate::membership::{BatchError, Insert, InsertError, Restart, Seen, check_lengths};
-use crate::store::ANY;
+
+/// Buckets that a call sweeps to end an epoch early: a quarter of a millisecond, or twice that if every
+/// slot is to be emptied.
+const AT_ONCE: u64 = 1 << 15;
+
+/// Buckets that are looked at before those found are emptied.
+const STRETCH: usize = 64;
 
 impl<S: AsRef<[u64]> + AsMut<[u64]>> RetiringCuckooFilter<S> {
     /// Judges a tuple by its id, and remembers it: [`Seen::Never`] is certain within the live
@@ -58,21 +64,45 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> RetiringCuckooFilter<S> {
         by_width!(self.slots.bits(), [16 17 27 32 64], renew(self, hash))
     }
 
-    /// Begins the next epoch and gives its number; if E epochs were live, the oldest retires.
+    /// Begins the next epoch and gives the number of the one that is being filled; if E epochs were
+    /// live, the oldest retires.
     ///
-    /// O(1) if the epoch had its share of the capacity, or if no slot has the tag that comes next.
-    /// Otherwise the rest of the table is swept for such slots, once at the speed of memory.
+    /// At most half a millisecond, whatever the size. The next epoch takes a tag of which nothing may
+    /// be left, and inserts have swept the table for it once the epoch has its share of the capacity,
+    /// capacity / E. An epoch that is to end sooner has the rest swept, but no more than 32,768 buckets
+    /// a call: it goes on if that is not all, and the number given is still its own. Its tuples are
+    /// then remembered longer than was asked for, never shorter; a later call ends it. Filters for up
+    /// to 124,000 tuples never wait, nor does one that has not used all its tags yet.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use hapax::prelude::*;
+    ///
+    /// let builder = RetiringCuckooFilter::builder().capacity(1_000).false_positive_rate(0.01);
+    /// let mut filter = builder.epochs(2).build()?;
+    /// assert_eq!(filter.check_and_insert("order 17")?, Seen::Never);
+    /// assert_eq!(filter.advance_epoch(), 1);
+    /// assert!(filter.contains("order 17")?);
+    /// assert_eq!(filter.advance_epoch(), 2); // epochs 1 and 2 are live
+    /// assert!(!filter.contains("order 17")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn advance_epoch(&mut self) -> u64 {
-        self.sweep::<ANY>(u64::MAX);
-        self.settings.len -= self.epochs.advance();
+        by_width!(self.slots.bits(), [16 17 27 32 64], sweep_at_once(self));
+        if self.epochs.is_swept(self.slots.buckets()) {
+            self.settings.len -= self.epochs.advance();
+        }
         self.epochs.current
     }
 
     /// Retires every tuple of the epochs up to this one, since upstream will not send them again,
-    /// and gives the number of slots that became free. O(1), whatever the number of tuples.
+    /// and gives the number of slots that became free. At most half a millisecond, whatever the number
+    /// of tuples.
     ///
     /// The current epoch, if it is among them, ends, and the next begins as by
-    /// [`advance_epoch`](Self::advance_epoch). Epochs that have not begun are not affected.
+    /// [`advance_epoch`](Self::advance_epoch); if it cannot end yet, its tuples stay remembered until a
+    /// later call. Epochs that have not begun are not affected.
     pub fn retire_through(&mut self, epoch: u64) -> u64 {
         let before = self.settings.len;
         if epoch >= self.epochs.current {
@@ -97,30 +127,36 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> RetiringCuckooFilter<S> {
     #[inline]
     fn is_over(&self) -> bool {
         self.advance == Advance::ByCount
-            && self.epochs.count(self.epochs.newest()) >= self.epoch_len
+            && self.epochs.count(self.epochs.newest()) >= self.pace.epoch_len
     }
 
     /// Looks for slots of the tag that comes next in so many more buckets, and empties them.
-    #[inline]
     fn sweep<const B: u32>(&mut self, buckets: u64) {
         let tag = self.epochs.doomed();
-        if self.epochs.count(tag) == 0 {
-            return;
-        }
+        let mut left = self.epochs.count(tag);
         let end = self.epochs.swept.saturating_add(buckets).min(self.slots.buckets());
-        for bucket in self.epochs.swept..end {
-            self.epochs.swept = bucket + 1;
-            if !self.slots.holds_tag::<B>(bucket, tag) {
-                continue;
+        let mut next = self.epochs.swept;
+        // Which buckets have such slots cannot be foreseen: they are listed without a branch, and then
+        // emptied.
+        let mut found = [0; STRETCH];
+        while left > 0 && next < end {
+            let stretch = next..end.min(next + STRETCH as u64);
+            next = stretch.end;
+            let mut len = 0;
+            for bucket in stretch {
+                found[len % STRETCH] = bucket;
+                len += usize::from(self.slots.holds_tag::<B>(bucket, tag));
             }
-            while let Some(slot) = self.slots.first_tagged::<B>(bucket, tag) {
-                self.slots.set::<B>(bucket, slot, 0, 0);
-                self.epochs.subtract(tag);
-                if self.epochs.count(tag) == 0 {
-                    return;
+            for &bucket in &found[..len] {
+                left = left.saturating_sub(self.slots.clear_tagged::<B>(bucket, tag));
+                if left == 0 {
+                    next = bucket + 1;
+                    break;
                 }
             }
         }
+        self.epochs.set_count(tag, left);
+        self.epochs.swept = next;
     }
 
     /// Puts the fingerprint into a slot that is its own or vacant, in the current epoch, and goes
@@ -131,16 +167,18 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> RetiringCuckooFilter<S> {
         self.slots.set::<B>(bucket, slot, fingerprint, tag);
         self.epochs.add(tag);
         self.settings.len += 1;
-        self.sweep::<B>(self.pace);
+        if self.epochs.count(tag) & (self.pace.inserts - 1) == 0 {
+            self.sweep::<B>(self.pace.buckets);
+        }
     }
 
     /// The one pass over a key's buckets.
     #[inline]
     fn admit<const B: u32>(&mut self, home: &Home, on_hit: OnHit) -> Result<Seen, Full> {
         let live = self.epochs.live();
-        let [first, second] = home
-            .buckets
-            .map(|bucket| self.slots.held_and_free::<B>(bucket, home.fingerprint, live));
+        let [one, other] = home.buckets;
+        let first = self.slots.held_and_free::<B>(one, home.fingerprint, live);
+        let second = self.slots.held_and_free::<B>(other, home.fingerprint, live);
         if first[0].any() | second[0].any() {
             if on_hit == OnHit::Refresh
                 && let Some(place) = self.find::<B>(home)
@@ -150,9 +188,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> RetiringCuckooFilter<S> {
             return Ok(Seen::Maybe);
         }
         if !self.is_over() && self.settings.refusal().is_none() {
-            let [first, second] = [first, second].map(|[_, free]| free.first());
-            let [one, other] = home.buckets;
-            let place = match (first, second) {
+            let place = match (first[1].first(), second[1].first()) {
                 (Some(slot), _) => Some((one, slot)),
                 (None, Some(slot)) => Some((other, slot)),
                 (None, None) => None,
@@ -200,13 +236,22 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> RetiringCuckooFilter<S> {
             return;
         }
         if self.is_over() {
-            self.advance_epoch();
+            self.sweep::<B>(u64::MAX);
+            self.settings.len -= self.epochs.advance();
         }
         // That may have retired the slot's epoch, and taken it from the number of live slots.
         self.settings.len -= u64::from(self.epochs.is_live(tag));
         self.epochs.subtract(tag);
         self.store::<B>((bucket, slot), fingerprint);
     }
+}
+
+/// What a call of `advance_epoch` sweeps.
+fn sweep_at_once<const B: u32, S>(filter: &mut RetiringCuckooFilter<S>)
+where
+    S: AsRef<[u64]> + AsMut<[u64]>,
+{
+    filter.sweep::<B>(AT_ONCE);
 }
 
 /// `renew_hash`.

@@ -125,9 +125,21 @@ impl Epochs {
         }
     }
 
+    /// What is left under a tag.
+    pub(super) fn set_count(&mut self, tag: u64, count: u64) {
+        if let Some(counted) = self.counts.get_mut(tag as usize) {
+            *counted = count;
+        }
+    }
+
     /// Slots of live epochs. O(epochs).
     pub(super) fn len(&self) -> u64 {
         (self.oldest..=self.current).map(|epoch| self.count(self.tag(epoch))).sum()
+    }
+
+    /// Whether no slot of so many buckets has the tag of the next epoch.
+    pub(super) fn is_swept(&self, buckets: u64) -> bool {
+        self.swept >= buckets || self.count(self.doomed()) == 0
     }
 
     /// Begins the next epoch, whose tag no slot may have; the oldest retires if it must. Gives the

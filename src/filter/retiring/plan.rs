@@ -4,6 +4,7 @@ use super::{Epochs, RetiringCuckooFilter};
 use crate::error::BuildError;
 use crate::filter::buckets::Sizes;
 use crate::filter::builder::{Buildable, Builder, Plan, Shape, Target, sealed};
+use crate::math::cuckoo::MAX_LOAD;
 use crate::math::retiring::{
     MAX_EPOCHS, MAX_SLOT_BITS, capacity_for, load_at_rate, min_fingerprint_bits, rate_at_load,
     tag_bits,
@@ -39,6 +40,7 @@ pub(crate) enum OnHit {
 pub struct RetiringOptions {
     epochs: u32,
     fingerprint_bits: Option<u32>,
+    load_percent: u32,
     advance: Advance,
     on_hit: OnHit,
 }
@@ -47,11 +49,16 @@ pub struct RetiringOptions {
 /// slack.
 const DEFAULT_EPOCHS: u32 = 15;
 
+/// The percentages of the slots that can be asked to be filled at most.
+const LEAST_PERCENT: u32 = 50;
+const MOST_PERCENT: u32 = (MAX_LOAD * 100.0) as u32;
+
 impl Default for RetiringOptions {
     fn default() -> Self {
         Self {
             epochs: DEFAULT_EPOCHS,
             fingerprint_bits: None,
+            load_percent: MOST_PERCENT,
             advance: Advance::default(),
             on_hit: OnHit::default(),
         }
@@ -98,6 +105,15 @@ impl Builder<RetiringCuckooFilter> {
         self
     }
 
+    /// Share of the slots that are filled at most, in percent: 50 to 95; 95 without it. What is left
+    /// free spares inserts the moves that make room.
+    ///
+    /// LOADTABLE
+    pub const fn load_percent(mut self, percent: u32) -> Self {
+        self.options.load_percent = percent;
+        self
+    }
+
     /// Bits in a fingerprint, at least: 4 to 63, and with the tag 8 to 64. Without it the builder
     /// takes the fewest that keep the rate; with it slots of 16, 32 or 64 bits can be had for their
     /// alignment.
@@ -113,7 +129,8 @@ impl Buildable for RetiringCuckooFilter {
     type Options = RetiringOptions;
 
     fn plan(target: Target, options: &RetiringOptions) -> Result<Plan, BuildError> {
-        let RetiringOptions { epochs, fingerprint_bits: wanted, advance, .. } = *options;
+        let RetiringOptions { epochs, fingerprint_bits: wanted, load_percent, advance, .. } =
+            *options;
         let least = match advance {
             Advance::ByCall => 1,
             Advance::ByCount => 2,
@@ -134,8 +151,16 @@ impl Buildable for RetiringCuckooFilter {
                 found: found.into(),
             });
         }
+        if !(LEAST_PERCENT..=MOST_PERCENT).contains(&load_percent) {
+            return Err(BuildError::Option {
+                name: "load_percent",
+                expected: "50 to 95",
+                found: load_percent.into(),
+            });
+        }
         let sizes = Sizes {
             tag_bits,
+            max_load: f64::from(load_percent) / 100.0,
             bits: wanted.unwrap_or(least)..=most,
             rate: rate_at_load,
             load: load_at_rate,

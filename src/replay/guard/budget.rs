@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 /// Seconds in a cell of the hour.
-const CELL: u64 = 60;
+pub(super) const CELL: u64 = 60;
 
 /// Cells that an hour can touch.
 const CELLS: usize = 61;
@@ -92,7 +92,7 @@ mod tests {
         assert!(budget.allows(0.5) && !budget.allows(0.51));
         budget.at(Duration::from_secs(3_599));
         assert!(!budget.allows(0.51), "less than an hour later");
-        budget.at(Duration::from_secs(61 * 60));
+        budget.at(Duration::from_mins(61));
         assert!(budget.allows(1.0));
         assert!(budget.hour().abs() < 1e-12);
     }

@@ -59,6 +59,7 @@ impl ReplayGuard {
                 // The operator's state may still name an older one.
                 Placement::WithState => Ok(Collected::default()),
             };
+            self.fenced |= matches!(collected, Err(StateError::Fenced { .. }));
             Checkpoint { number, tuples, collected }
         });
         self.store = Some(store);
@@ -68,18 +69,18 @@ impl ReplayGuard {
         })
     }
 
-    /// The operator's state that names this checkpoint is durable: what it covers may be acknowledged.
+    /// The operator's state that names this checkpoint is durable: what it covers may be acknowledged,
+    /// and checkpoints before it are no longer needed.
     ///
     /// # Errors
     ///
     /// If what no longer is needed cannot be deleted; the acknowledgements are released all the same.
     pub fn state_durable(&mut self, checkpoint: u64) -> Result<Collected, StateFault> {
         self.acks.durable(checkpoint);
-        match &mut self.store {
-            // Nothing older than the newest is named by the operator's state any more.
-            Some(store) if checkpoint >= store.number() => Ok(store.collect()?),
-            _ => Ok(Collected::default()),
-        }
+        let Some(store) = &mut self.store else { return Ok(Collected::default()) };
+        let collected = store.collect_before(checkpoint);
+        self.fenced |= matches!(collected, Err(StateError::Fenced { .. }));
+        Ok(collected?)
     }
 
     /// Gives the next checkpoint, and those after it, bytes of the operator's own, in the place of

@@ -173,12 +173,20 @@ impl Retirement {
     }
 
     /// Whether it is too old by the clock or by the watermark.
-    pub(super) fn expired(&self, epoch: &Epoch, now: Duration, watermark: Option<u64>) -> bool {
+    ///
+    /// `event_time` is its latest, or for an epoch without any that of the next one with some.
+    pub(super) fn expired(
+        &self,
+        epoch: &Epoch,
+        event_time: Option<u64>,
+        now: Duration,
+        watermark: Option<u64>,
+    ) -> bool {
         let by_time = match (self.after, epoch.ended) {
             (Some(after), Some(ended)) => now >= ended.saturating_add(after),
             _ => false,
         };
-        let by_watermark = match (self.lateness, watermark, epoch.event_time) {
+        let by_watermark = match (self.lateness, watermark, event_time) {
             (Some(lateness), Some(mark), Some(last)) => mark >= last.saturating_add(lateness),
             _ => false,
         };

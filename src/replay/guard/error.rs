@@ -199,7 +199,8 @@ impl fmt::Display for StateFault {
             Self::TooFull { spilled, window } => write!(
                 f,
                 "the union has {spilled} tuples more than filters for a window of {window} hold: \
-                 widen the window"
+                 let more of them retire before they are joined, or rebuild a wider window from the \
+                 processed ids"
             ),
         }
     }

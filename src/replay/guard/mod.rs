@@ -12,6 +12,7 @@ mod epochs;
 mod error;
 mod inspect;
 mod log;
+mod parts;
 mod progress;
 mod recovery;
 mod replay_guard;

@@ -16,7 +16,7 @@
 use std::time::Duration;
 
 use super::accounts::Accounts;
-use super::budget::Budget;
+use super::budget::{Budget, CELL};
 use super::builder::Dimensions;
 use super::epochs::Epoch;
 use super::verdict::Placement;
@@ -127,13 +127,18 @@ impl Progress {
         let which = fields.u8()?;
         fields.reserved(7)?;
         let watermark = present(which, watermark)?;
-        let epoch = fields.u64()?;
+        let epoch = counted("epoch of the guard", fields.u64()?)?;
         let mut counts = Accounts::default();
         for count in counts.words_mut() {
-            *count = fields.u64()?;
+            *count = counted("count of the guard", fields.u64()?)?;
         }
         counts.estimated_lost = lost(fields.f64()?)?;
         let minute = fields.u64()?;
+        let latest = time.as_secs() / CELL;
+        if minute > latest {
+            let expected = format!("at most {latest}, that of the guard's time");
+            return Err(invalid("minute of the budget", expected, minute));
+        }
         for cell in budget.restore_hour(minute) {
             *cell = lost(fields.f64()?)?;
         }
@@ -155,6 +160,12 @@ impl Progress {
         let attached = attached.to_vec();
         Ok(Self { time, watermark, epoch, counts, budget, attached, positions })
     }
+}
+
+/// A number that is counted on from: no stream is long enough to reach the limit.
+fn counted(what: &'static str, value: u64) -> Result<u64, DecodeError> {
+    const MOST: u64 = 1 << 62;
+    if value <= MOST { Ok(value) } else { Err(invalid(what, format!("at most {MOST}"), value)) }
 }
 
 /// An expected number of lost tuples.

@@ -597,8 +597,9 @@ impl ReplayGuard {
         let placed = epochs.live().find(|epoch| !epoch.ends.is_empty());
         let certain = placed
             .is_some_and(|epoch| retirement.truncated(epoch, |channel| positions.horizon(channel)));
-        let oldest =
-            epochs.retire_if(|epoch| certain || retirement.expired(epoch, now, *watermark));
+        let event_time = epochs.live().find_map(|epoch| epoch.event_time);
+        let oldest = epochs
+            .retire_if(|epoch| certain || retirement.expired(epoch, event_time, now, *watermark));
         let Some(oldest) = oldest else { return false };
         self.counts.retired += 1;
         self.forget(&oldest, certain);
@@ -658,7 +659,7 @@ impl ReplayGuard {
         let current = self.epochs.current();
         if self.options.retirement.lateness.is_some()
             && current.len > 0
-            && self.options.retirement.expired(current, now, self.watermark)
+            && self.options.retirement.expired(current, current.event_time, now, self.watermark)
             && self.may_begin_epoch()
         {
             self.advance(now);

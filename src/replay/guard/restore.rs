@@ -1,18 +1,19 @@
-//! Opening a guard on a state: the one it left, or parts of others'.
+//! Opening a guard on the state that it left.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::budget::Budget;
 use super::builder::ReplayGuardBuilder;
-use super::checkpoint::entry_of;
 use super::epochs::{Epoch, EpochList};
 use super::error::StateFault;
 use super::progress::{Parameters, Progress};
 use super::replay_guard::ReplayGuard;
-use super::windows::{IdDigest, Recorded};
+use super::windows::Recorded;
+use crate::codec::invalid;
 use crate::replay::GroupRange;
 use crate::replay::state::{
     Contents, EpochEntry, Phase, Restored, SegmentReader, StateError, StateStore, Storage, read,
+    read_manifest,
 };
 
 /// What a guard was restored from.
@@ -41,16 +42,18 @@ impl ReplayGuardBuilder {
         storage: impl Storage + 'static,
     ) -> Result<(ReplayGuard, Opened), StateFault> {
         let storage: Box<dyn Storage> = Box::new(storage);
-        if storage.list().map_err(StateError::from)?.is_empty() {
-            return Ok((self.create(storage)?, Opened::Created));
+        // Looked at before it is taken over: a writer that is refused fences nobody, and leaves the
+        // number of the newest checkpoint what it is.
+        match read(&storage) {
+            Err(StateError::Nothing) => return Ok((self.create(storage)?, Opened::Created)),
+            Err(error) => return Err(error.into()),
+            Ok((manifest, restored)) => {
+                self.check_age(&restored)?;
+                self.check(&manifest.contents)?;
+            }
         }
-        let least = self.at_least;
-        // Looked at before it is taken over: a writer that is refused fences nobody.
-        self.check(&read(&storage)?.0.contents)?;
         let (store, restored) = StateStore::open(storage)?;
-        if let Some(expected) = least.filter(|least| restored.number < *least) {
-            return Err(StateFault::Stale { expected, found: restored.number });
-        }
+        self.check_age(&restored)?;
         Ok((self.restore(store)?, Opened::Restored(restored)))
     }
 
@@ -66,43 +69,9 @@ impl ReplayGuardBuilder {
         checkpoint: u64,
     ) -> Result<ReplayGuard, StateFault> {
         let storage: Box<dyn Storage> = Box::new(storage);
-        let store = StateStore::open_at(storage, checkpoint)?;
-        self.check(store.contents())?;
-        self.restore(store)
-    }
-
-    /// Opens a guard on key groups of other states, and begins a state of its own with them: after
-    /// a rescale, or to merge states.
-    ///
-    /// Each owned group must be in exactly one part. The parts are only read; their writers must have
-    /// stopped, or have been fenced by [`take_over`](crate::replay::state::take_over).
-    /// Counts begin at zero.
-    ///
-    /// # Errors
-    ///
-    /// [`StateFault::MissingGroup`] and [`StateFault::SharedGroup`]; otherwise as
-    /// [`open`](Self::open).
-    pub fn open_parts(
-        self,
-        parts: &[&dyn Storage],
-        into: impl Storage + 'static,
-    ) -> Result<(ReplayGuard, Vec<Restored>), StateFault> {
-        self.assemble(parts, into, false)
-    }
-
-    /// As [`open_parts`](Self::open_parts), where groups may be in several parts: the union of states
-    /// that saw the same stream, such as those of an active standby.
-    ///
-    /// # Errors
-    ///
-    /// As [`open_parts`](Self::open_parts); [`StateFault::TooFull`] if the union does not fit the
-    /// window.
-    pub fn open_union(
-        self,
-        parts: &[&dyn Storage],
-        into: impl Storage + 'static,
-    ) -> Result<(ReplayGuard, Vec<Restored>), StateFault> {
-        self.assemble(parts, into, true)
+        // As in `open`; and what was published since is given up only for a guard that can be had.
+        self.check(&read_manifest(&storage, checkpoint)?.contents)?;
+        self.restore(StateStore::open_at(storage, checkpoint)?)
     }
 
     fn create(self, storage: Box<dyn Storage>) -> Result<ReplayGuard, StateFault> {
@@ -113,13 +82,11 @@ impl ReplayGuardBuilder {
     }
 
     fn restore(self, store: StateStore<Box<dyn Storage>>) -> Result<ReplayGuard, StateFault> {
+        // Once more: it may have gone on since it was looked at.
+        self.check(store.contents())?;
         let mut guard = self.build_durable()?;
         let contents = store.contents();
-        let range = GroupRange::between(contents.first_group, contents.last_group);
-        if range != guard.owned() {
-            return Err(mismatch("owned key groups", range, guard.owned()));
-        }
-        let part = Part::read(&contents.clone(), &guard)?;
+        let part = Part::read(contents, guard.budget.clone())?;
         guard.resume(part.progress.time);
         guard.adopt_epochs(part.epochs, |epoch, windows| {
             let entry = contents.epochs.iter().find(|entry| entry.number == epoch);
@@ -138,145 +105,44 @@ impl ReplayGuardBuilder {
         guard.begin_recovery();
         Ok(guard)
     }
-
-    fn assemble(
-        self,
-        storages: &[&dyn Storage],
-        into: impl Storage + 'static,
-        overlap: bool,
-    ) -> Result<(ReplayGuard, Vec<Restored>), StateFault> {
-        let mut guard = self.create(Box::new(into))?;
-        let owned = guard.owned();
-        let mut parts = Vec::new();
-        let mut restored = Vec::new();
-        for storage in storages {
-            let (manifest, from) = read(*storage)?;
-            guard.check_parameters(&manifest.contents)?;
-            parts.push((Part::read(&manifest.contents, &guard)?, manifest.contents, *storage));
-            restored.push(from);
-        }
-        for group in &owned {
-            let holders = parts.iter().filter(|(_, contents, _)| {
-                (contents.first_group..=contents.last_group).contains(&group)
-            });
-            match holders.count() {
-                0 => return Err(StateFault::MissingGroup { group, owned }),
-                1 => {}
-                _ if overlap => {}
-                _ => return Err(StateFault::SharedGroup { group }),
-            }
-        }
-
-        // All times and epochs are brought to those of the part that is furthest.
-        let now = parts.iter().map(|(part, ..)| part.progress.time).max().unwrap_or_default();
-        let last = parts.iter().map(|(part, ..)| part.progress.epoch).max().unwrap_or_default();
-        guard.resume(now);
-        let mut epochs: BTreeMap<u64, Epoch> = BTreeMap::new();
-        for (part, ..) in &mut parts {
-            let (behind, late) =
-                (last - part.progress.epoch, now.saturating_sub(part.progress.time));
-            for mut epoch in part.epochs.drain(..) {
-                epoch.shift(behind, late);
-                match epochs.get_mut(&epoch.number) {
-                    Some(there) => there.merge(&epoch),
-                    None => drop(epochs.insert(epoch.number, epoch)),
-                }
-            }
-            guard.positions.merge(&part.progress.positions);
-            // The lower watermark: what is late for one may not be for the other.
-            guard.watermark = match (guard.watermark, part.progress.watermark) {
-                (Some(a), Some(b)) => Some(a.min(b)),
-                (a, b) => a.or(b),
-            };
-        }
-        let Some(mut store) = guard.store.take() else { return Err(StateFault::InMemory) };
-        let mut entries: Vec<EpochEntry> = Vec::new();
-        let epochs: Vec<_> = epochs.into_values().collect();
-        guard.adopt_epochs(epochs.clone(), |number, windows| {
-            let mut runs: BTreeMap<u16, Vec<IdDigest>> = BTreeMap::new();
-            for (part, contents, storage) in &parts {
-                let theirs = number.checked_sub(last - part.progress.epoch);
-                let entry = contents.epochs.iter().find(|entry| Some(entry.number) == theirs);
-                for segment in entry.into_iter().flat_map(|entry| &entry.segments) {
-                    let reader = SegmentReader::open(*storage, segment)?;
-                    load(&reader, owned, |ids| {
-                        for id in ids {
-                            runs.entry(id.group).or_default().push(id.digest);
-                        }
-                    })?;
-                }
-            }
-            let mut len = 0;
-            for (group, digests) in &mut runs {
-                if overlap {
-                    digests.sort_unstable();
-                    digests.dedup();
-                }
-                let ids: Vec<_> =
-                    digests.iter().map(|&digest| Recorded { digest, group: *group }).collect();
-                windows.record_all(&ids);
-                len += ids.len() as u64;
-            }
-            let entry = entry_of(&mut entries, number);
-            entry.len = len;
-            if number < last {
-                entry.phase = Phase::Sealed;
-            }
-            if len > 0 {
-                let runs: Vec<_> =
-                    runs.iter().map(|(group, digests)| (*group, digests.as_slice())).collect();
-                entry.segments.push(store.put_segment(number, entry.phase, &runs)?);
-            }
-            Ok(())
-        })?;
-        guard.set_epoch_lens(&entries);
-        let (spilled, most) = (guard.windows.spilled(), guard.options.max_in_flight);
-        if spilled > most {
-            let window = guard.dimensions.window;
-            return Err(StateFault::TooFull { spilled, window });
-        }
-        for epoch in guard.epochs.live() {
-            entry_of(&mut entries, epoch.number).meta = epoch.encode_meta();
-        }
-        let contents = Contents {
-            progress: guard.progress().encode(),
-            epochs: entries,
-            ..guard.empty_contents()
-        };
-        store.publish(contents)?;
-        guard.store = Some(store);
-        guard.begin_recovery();
-        Ok((guard, restored))
-    }
 }
 
-/// The state of one part, its ids aside.
-struct Part {
-    progress: Progress,
-    epochs: Vec<Epoch>,
+/// What a manifest means, its ids aside.
+pub(super) struct Part {
+    pub(super) progress: Progress,
+    pub(super) epochs: Vec<Epoch>,
 }
 
 impl Part {
-    fn read(contents: &Contents, guard: &ReplayGuard) -> Result<Self, StateFault> {
-        let damaged = |error| StateFault::Meaning { source: error };
-        let progress =
-            Progress::decode(&contents.progress, guard.budget.clone()).map_err(damaged)?;
+    /// Takes the meaning of a manifest, whose bytes verify, but which another program may have written.
+    pub(super) fn read(contents: &Contents, budget: Budget) -> Result<Self, StateFault> {
+        let meaning = |source| StateFault::Meaning { source };
+        let progress = Progress::decode(&contents.progress, budget).map_err(meaning)?;
         let mut epochs = Vec::new();
         for EpochEntry { number, len, meta, .. } in &contents.epochs {
-            epochs.push(Epoch::decode_meta(*number, *len, meta).map_err(damaged)?);
+            epochs.push(Epoch::decode_meta(*number, *len, meta).map_err(meaning)?);
         }
-        let first = epochs.first().map_or(progress.epoch, |epoch| epoch.number);
-        let numbers = first..=progress.epoch;
-        let consecutive = epochs.iter().map(|epoch| epoch.number).eq(numbers.clone());
-        if !epochs.is_empty() && !consecutive {
-            return Err(StateFault::Epochs { first, last: progress.epoch });
+        let first = epochs.first().map_or(0, |epoch| epoch.number);
+        let last = progress.epoch;
+        let consecutive = epochs.iter().map(|epoch| epoch.number).eq(first..=last);
+        // A state that was just created has none.
+        if !(consecutive || epochs.is_empty() && last == 0) {
+            return Err(StateFault::Epochs { first, last });
+        }
+        for (epoch, entry) in epochs.iter().zip(&contents.epochs) {
+            let ends = if epoch.number == last { Phase::Active } else { Phase::Sealed };
+            let found = if epoch.ended.is_some() { Phase::Sealed } else { Phase::Active };
+            if (entry.phase, found) != (ends, ends) {
+                let found = format!("{} and {found} in epoch {}", entry.phase, epoch.number);
+                return Err(meaning(invalid("phase of an epoch", ends.to_string(), found)));
+            }
         }
         Ok(Self { progress, epochs })
     }
 }
 
 /// Reads the digests of the groups that are wanted, group by group.
-fn load(
+pub(super) fn load(
     reader: &SegmentReader<'_>,
     wanted: GroupRange,
     mut take: impl FnMut(&[Recorded]),
@@ -298,11 +164,24 @@ fn mismatch(
 }
 
 impl ReplayGuardBuilder {
-    /// Checks the parameters of a state against those asked for.
+    /// Checks that this guard can go on with a state.
     fn check(&self, contents: &Contents) -> Result<(), StateFault> {
         let (dimensions, _) = self.dimensions()?;
-        let given = Parameters::of(&dimensions, self.placement());
-        compare(contents, given)
+        compare(contents, Parameters::of(&dimensions, self.placement()))?;
+        let range = GroupRange::between(contents.first_group, contents.last_group);
+        if range != dimensions.owned {
+            return Err(mismatch("range of key groups", range, dimensions.owned));
+        }
+        Part::read(contents, Budget::new(f64::INFINITY, f64::INFINITY)).map(drop)
+    }
+
+    fn check_age(&self, restored: &Restored) -> Result<(), StateFault> {
+        match self.at_least {
+            Some(expected) if restored.number < expected => {
+                Err(StateFault::Stale { expected, found: restored.number })
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -333,11 +212,11 @@ fn compare(contents: &Contents, given: Parameters) -> Result<(), StateFault> {
 }
 
 impl ReplayGuard {
-    fn check_parameters(&self, contents: &Contents) -> Result<(), StateFault> {
+    pub(super) fn check_parameters(&self, contents: &Contents) -> Result<(), StateFault> {
         compare(contents, Parameters::of(&self.dimensions, self.options.placement))
     }
 
-    fn empty_contents(&self) -> Contents {
+    pub(super) fn empty_contents(&self) -> Contents {
         Contents {
             key_groups: self.dimensions.key_groups.count(),
             first_group: self.owned().first(),
@@ -349,14 +228,14 @@ impl ReplayGuard {
     }
 
     /// Lets the guard's time go on from here.
-    fn resume(&mut self, time: Duration) {
+    pub(super) fn resume(&mut self, time: Duration) {
         self.began = self.clock.now();
         self.time = time;
     }
 
     /// Puts saved epochs, which are consecutive, in the place of the first one; `fill` records the ids
     /// of each into the windows, oldest first.
-    fn adopt_epochs(
+    pub(super) fn adopt_epochs(
         &mut self,
         mut epochs: Vec<Epoch>,
         mut fill: impl FnMut(u64, &mut super::windows::Windows) -> Result<(), StateError>,
@@ -376,12 +255,5 @@ impl ReplayGuard {
         }
         self.epochs = EpochList::restore(epochs, current);
         Ok(())
-    }
-
-    fn set_epoch_lens(&mut self, entries: &[EpochEntry]) {
-        for epoch in self.epochs.live_mut() {
-            let entry = entries.iter().find(|entry| entry.number == epoch.number);
-            epoch.len = entry.map_or(0, |entry| entry.len);
-        }
     }
 }

@@ -218,10 +218,14 @@ impl Windows {
         self.first_epoch + self.filters.first().map_or(0, RetiringCuckooFilter::current_epoch)
     }
 
-    /// Begins the next epoch in all groups.
+    /// Begins the next epoch in all groups. O(groups) if the epoch had its share of tuples; one that ends
+    /// early has the rest of the tables swept, at the speed of memory.
     pub(super) fn advance(&mut self) {
         for filter in &mut self.filters {
-            filter.advance_epoch();
+            // A call ends the epoch when the sweep is done, which may take several; all groups must be
+            // in one epoch.
+            let ending = filter.current_epoch();
+            while filter.advance_epoch() == ending {}
         }
         if let Some(filter) = self.filters.first() {
             let oldest = self.first_epoch + filter.oldest_epoch();

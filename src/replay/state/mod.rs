@@ -48,6 +48,7 @@ pub use memory::MemoryStorage;
 pub use names::SegmentId;
 #[cfg(feature = "object-store")]
 pub use object::ObjectStorage;
+pub(in crate::replay) use restore::read_manifest;
 pub use restore::{Restored, read};
 pub use retention::{Collected, Erased, copy, reset};
 pub use segment::{Phase, SegmentReader};

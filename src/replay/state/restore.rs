@@ -110,7 +110,11 @@ fn newest_whole(storage: &dyn Storage, listing: &Listing) -> Result<Found, State
     }
 }
 
-pub(super) fn read_manifest(storage: &dyn Storage, number: u64) -> Result<Manifest, StateError> {
+/// Reads one manifest, without a look at what it names.
+pub(in crate::replay) fn read_manifest(
+    storage: &dyn Storage,
+    number: u64,
+) -> Result<Manifest, StateError> {
     let bytes = storage.get(&manifest_name(number), manifest::MAX_LEN)?;
     Manifest::decode(number, &bytes)
 }

@@ -30,9 +30,19 @@ impl<S: Storage> StateStore<S> {
     /// [`StateError::Fenced`], [`StateError::Vanished`], [`StateError::Storage`]; what is left is
     /// deleted the next time.
     pub fn collect(&mut self) -> Result<Collected, StateError> {
+        self.collect_before(u64::MAX)
+    }
+
+    /// As [`collect`](Self::collect), where something outside of the state may still name the manifest
+    /// of this number or a later one: they are all kept.
+    ///
+    /// # Errors
+    ///
+    /// As [`collect`](Self::collect).
+    pub fn collect_before(&mut self, number: u64) -> Result<Collected, StateError> {
         self.require_current()?;
         let listing = self.require_newest()?;
-        let (obsolete, needed) = self.obsolete_manifests(&listing)?;
+        let (obsolete, needed) = self.obsolete_manifests(&listing, number)?;
         let mut collected = Collected::default();
         // Manifests first, oldest first: none is left whose segments are gone.
         for number in obsolete {
@@ -52,6 +62,7 @@ impl<S: Storage> StateStore<S> {
     fn obsolete_manifests(
         &mut self,
         listing: &Listing,
+        before: u64,
     ) -> Result<(Vec<u64>, BTreeSet<SegmentId>), StateError> {
         let mut obsolete = Vec::new();
         // Whatever has become of the manifest, the next one will name what this writer knows; and
@@ -60,7 +71,7 @@ impl<S: Storage> StateStore<S> {
         let mut states = 0;
         let mut lineage = Lineage::default();
         for &number in listing.manifests.keys().rev() {
-            if states == self.keep.get() {
+            if states >= self.keep.get() && number < before {
                 obsolete.push(number);
                 continue;
             }
@@ -76,7 +87,7 @@ impl<S: Storage> StateStore<S> {
                 Err(error) => return Err(error),
             };
             // That of taking over says what its predecessor says.
-            let superfluous = manifest.is_claim() && number != self.number;
+            let superfluous = manifest.is_claim() && number != self.number && number < before;
             if lineage.admit(&manifest).is_err() || superfluous {
                 obsolete.push(number);
                 continue;

@@ -72,6 +72,9 @@ pub struct StateStore<S> {
     fenced_by: Option<u64>,
 }
 
+/// The first manifest.
+const FIRST: u64 = 1;
+
 /// States that are kept unless it is said otherwise: the newest, and one to go back to.
 const KEEP: NonZeroU32 = NonZeroU32::MIN.saturating_add(1);
 
@@ -83,7 +86,6 @@ impl<S: Storage> StateStore<S> {
     /// [`StateError::Occupied`] if there is a state or what is left of one, which only
     /// [`reset`](super::reset) erases; [`StateError::Invalid`]; [`StateError::Storage`].
     pub fn create(storage: S, contents: Contents) -> Result<Self, StateError> {
-        const FIRST: u64 = 1;
         let listing = Listing::read(&storage)?;
         if !listing.is_empty() {
             return Err(occupied(&listing));
@@ -95,6 +97,25 @@ impl<S: Storage> StateStore<S> {
             return Err(occupied(&Listing::read(&storage)?));
         }
         Ok(Self::new(storage, manifest, Segments::new()))
+    }
+
+    /// As [`create`](Self::create), for a state whose first manifest already names segments. It is to
+    /// be published when they are written; what a crash leaves until then is refused as
+    /// [`StateError::NoManifest`], and never taken for an empty state.
+    pub(in crate::replay) fn draft(storage: S, contents: Contents) -> Result<Self, StateError> {
+        let listing = Listing::read(&storage)?;
+        if !listing.is_empty() {
+            return Err(occupied(&listing));
+        }
+        let manifest = Manifest { number: 0, writer: FIRST, token: token(), previous: 0, contents };
+        Ok(Self::new(storage, manifest, Segments::new()))
+    }
+
+    /// Gives a draft up: deletes what it has written, as far as that can be done.
+    pub(in crate::replay) fn abandon(self) {
+        for id in self.segments.keys().filter(|_| self.number == 0) {
+            let _ = self.storage.delete(&id.to_string());
+        }
     }
 
     /// Takes over the newest state of which every byte verifies. If that is not the newest one
@@ -339,7 +360,8 @@ impl<S: Storage> StateStore<S> {
             // Our own, of which we did not learn that it had been published.
             self.number = newest;
         }
-        if listing.manifests.contains_key(&self.number) {
+        let is_draft = self.number == 0 && listing.manifests.is_empty();
+        if is_draft || listing.manifests.contains_key(&self.number) {
             return Ok(listing);
         }
         Err(StateError::Vanished { object: super::names::manifest_name(self.number) })
