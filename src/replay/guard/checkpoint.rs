@@ -165,7 +165,7 @@ impl ReplayGuard {
 }
 
 /// The entry of an epoch among those of a state, which are in ascending order.
-pub(super) fn entry_of(epochs: &mut Vec<EpochEntry>, number: u64) -> &mut EpochEntry {
+fn entry_of(epochs: &mut Vec<EpochEntry>, number: u64) -> &mut EpochEntry {
     let at = epochs.partition_point(|entry| entry.number < number);
     if epochs.get(at).is_none_or(|entry| entry.number != number) {
         let entry = EpochEntry {

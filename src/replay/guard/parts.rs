@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::builder::ReplayGuardBuilder;
-use super::checkpoint::{Store, entry_of};
+use super::checkpoint::Store;
 use super::epochs::Epoch;
 use super::error::StateFault;
 use super::replay_guard::ReplayGuard;
@@ -88,16 +88,14 @@ impl ReplayGuardBuilder {
         }
         check_cover(&pieces, guard.owned(), overlap)?;
 
+        let epochs = guard.align(&mut pieces);
+        guard.join(&pieces, epochs, overlap)?;
+        // Nothing is written before all of it is known to be there and to have room: what is written is
+        // not deleted again, since another who joins the same parts to the same place may have found
+        // it there and be about to name it.
         let into: Box<dyn Storage> = Box::new(into);
         let mut store = StateStore::draft(into, guard.empty_contents())?;
-        let epochs = guard.align(&mut pieces);
-        let contents = match guard.join(&mut store, &pieces, epochs, overlap) {
-            Ok(contents) => contents,
-            Err(error) => {
-                store.abandon();
-                return Err(error);
-            }
-        };
+        let contents = guard.write_joined(&mut store, &pieces, overlap)?;
         store.publish(contents)?;
         guard.store = Some(store);
         guard.begin_recovery();
@@ -153,52 +151,57 @@ impl ReplayGuard {
         epochs.into_values().collect()
     }
 
-    /// Takes the ids of the owned groups, and writes them as they are to be published.
+    /// Takes the ids of the owned groups.
     fn join(
         &mut self,
-        store: &mut Store,
         pieces: &[Piece<'_>],
         epochs: Vec<Epoch>,
         overlap: Overlap,
-    ) -> Result<Contents, StateFault> {
+    ) -> Result<(), StateFault> {
         let owned = self.owned();
         let last = epochs.last().map_or(0, |epoch| epoch.number);
-        let mut entries: Vec<EpochEntry> = Vec::new();
+        let mut lens = Vec::with_capacity(epochs.len());
         self.adopt_epochs(epochs, |number, windows| {
-            let mut runs = gather(pieces, owned, last - number)?;
-            let mut len = 0;
-            for (group, digests) in &mut runs {
-                if overlap == Overlap::Joined {
-                    digests.sort_unstable();
-                    digests.dedup();
-                }
-                len += digests.len() as u64;
-                record(windows, *group, digests);
-            }
-            let entry = entry_of(&mut entries, number);
-            entry.len = len;
-            if number < last {
-                entry.phase = Phase::Sealed;
-            }
-            if len > 0 {
-                let runs: Vec<_> =
-                    runs.iter().map(|(group, digests)| (*group, digests.as_slice())).collect();
-                entry.segments.push(store.put_segment(number, entry.phase, &runs)?);
+            let runs = gather(pieces, owned, last - number, overlap)?;
+            lens.push(count(&runs));
+            for (&group, digests) in &runs {
+                record(windows, group, digests);
             }
             Ok(())
         })?;
+        self.epochs.live_mut().zip(lens).for_each(|(epoch, len)| epoch.len = len);
         let (spilled, most) = (self.windows.spilled(), self.options.max_in_flight);
         if spilled > most {
             let window = self.dimensions.window;
             return Err(StateFault::TooFull { spilled, window });
         }
-        for epoch in self.epochs.live_mut() {
-            let entry = entry_of(&mut entries, epoch.number);
-            epoch.len = entry.len;
-            entry.meta = epoch.encode_meta();
+        Ok(())
+    }
+
+    /// Writes them once more, as they are to be published.
+    fn write_joined(
+        &self,
+        store: &mut Store,
+        pieces: &[Piece<'_>],
+        overlap: Overlap,
+    ) -> Result<Contents, StateFault> {
+        let last = self.epochs.current().number;
+        let mut epochs = Vec::new();
+        for epoch in self.epochs.live() {
+            let number = epoch.number;
+            let runs = gather(pieces, self.owned(), last - number, overlap)?;
+            let runs: Vec<_> =
+                runs.iter().map(|(group, digests)| (*group, digests.as_slice())).collect();
+            let phase = if number < last { Phase::Sealed } else { Phase::Active };
+            let segments = match epoch.len {
+                0 => Vec::new(),
+                _ => vec![store.put_segment(number, phase, &runs)?],
+            };
+            let (len, meta) = (epoch.len, epoch.encode_meta());
+            epochs.push(EpochEntry { number, phase, len, meta, segments });
         }
         let progress = self.progress().encode();
-        Ok(Contents { progress, epochs: entries, ..self.empty_contents() })
+        Ok(Contents { progress, epochs, ..self.empty_contents() })
     }
 }
 
@@ -207,6 +210,7 @@ fn gather(
     pieces: &[Piece<'_>],
     owned: GroupRange,
     before: u64,
+    overlap: Overlap,
 ) -> Result<BTreeMap<u16, Vec<IdDigest>>, StateError> {
     let mut runs: BTreeMap<u16, Vec<IdDigest>> = BTreeMap::new();
     for Piece { part, contents, storage } in pieces {
@@ -220,7 +224,17 @@ fn gather(
             })?;
         }
     }
+    if overlap == Overlap::Joined {
+        for digests in runs.values_mut() {
+            digests.sort_unstable();
+            digests.dedup();
+        }
+    }
     Ok(runs)
+}
+
+fn count(runs: &BTreeMap<u16, Vec<IdDigest>>) -> u64 {
+    runs.values().map(|digests| digests.len() as u64).sum()
 }
 
 fn record(windows: &mut Windows, group: u16, digests: &[IdDigest]) {

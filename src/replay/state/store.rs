@@ -111,13 +111,6 @@ impl<S: Storage> StateStore<S> {
         Ok(Self::new(storage, manifest, Segments::new()))
     }
 
-    /// Gives a draft up: deletes what it has written, as far as that can be done.
-    pub(in crate::replay) fn abandon(self) {
-        for id in self.segments.keys().filter(|_| self.number == 0) {
-            let _ = self.storage.delete(&id.to_string());
-        }
-    }
-
     /// Takes over the newest state of which every byte verifies. If that is not the newest one
     /// there is, [`Restored`] says which were passed over and why.
     ///
