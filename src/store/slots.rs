@@ -214,10 +214,16 @@ impl<S: AsRef<[u64]>> Slots<S> {
         packed & mask(bits)
     }
 
-    /// Starts to load the cache line in which a bucket begins. A hint.
+    /// Starts to load the cache lines of a bucket: one, or two for one bucket in eight of 17-bit slots,
+    /// one in five of 27-bit ones. A hint.
     #[inline]
     pub(crate) fn prefetch<const B: u32>(&self, bucket: u64) {
-        prefetch(self.words(), self.start::<B>(bucket).0);
+        let bits = self.width::<B>();
+        let (first, shift) = self.start::<B>(bucket);
+        prefetch(self.words(), first);
+        if !bits.is_power_of_two() {
+            prefetch(self.words(), first + ((shift + SLOTS * bits - 1) / 64) as usize);
+        }
     }
 
     /// The four slots of a bucket.

@@ -356,7 +356,7 @@ impl<S: AsRef<[u64]>> TaggedSlots<S> {
         (packed & ((1 << value_bits) - 1), packed >> value_bits)
     }
 
-    /// Starts to load the cache line in which a bucket begins. A hint.
+    /// Starts to load the cache lines of a bucket. A hint.
     #[inline]
     pub(crate) fn prefetch<const B: u32>(&self, bucket: u64) {
         self.slots.prefetch::<B>(bucket);

@@ -54,7 +54,7 @@ pub(super) trait Table {
     /// The other bucket of what is in a slot.
     fn neighbour<const B: u32>(&self, bucket: u64, slot: usize) -> u64;
 
-    /// Starts to load the cache line in which a bucket begins.
+    /// Starts to load the cache lines of a bucket.
     fn prefetch<const B: u32>(&self, bucket: u64);
 }
 
