@@ -41,6 +41,9 @@ use crate::replay::{ChannelKind, GroupRange, KeyGroups, Position};
 /// | ids only | filter, the first X new tuples after a recovery | C · X · f | 0 within the window |
 /// | ids only, [`always_on`](ReplayGuardBuilder::always_on) | filter, every tuple | N · f | 0 within the window |
 ///
+/// With dense positions, tuples up to the fence that were neither processed nor read from the output's tail
+/// are tested after a [`catch_up`](Self::catch_up): C · X · f for those few, and 0 without one.
+///
 /// C recoveries, X new tuples tested in each, N new tuples in all, f the rate of the filter. X is at
 /// most the number in flight where upstream flags.
 ///
