@@ -15,7 +15,6 @@ mod inspect;
 mod log;
 mod parts;
 mod progress;
-
 mod recovery;
 mod replay_guard;
 mod restore;
