@@ -57,6 +57,8 @@ struct Channel {
     truncated: Option<u64>,
     highest: Option<u64>,
     start: Option<u64>,
+    /// Up to here a position proves nothing new: the output's tail has tuples of unknown positions.
+    doubtful: Option<u64>,
 }
 
 impl Channel {
@@ -74,6 +76,9 @@ impl Channel {
     }
 
     fn is_new(&self, kind: ChannelKind, sequence: u64) -> bool {
+        if Some(sequence) <= self.doubtful {
+            return false;
+        }
         let lowest = self.processed.first().copied().into_iter().chain(self.start).min();
         match kind {
             ChannelKind::Dense => lowest.is_some_and(|lowest| lowest <= sequence),
@@ -317,6 +322,7 @@ impl Model {
                 self.guard.fence(at);
                 self.fences.retain(|old| old.channel != at.channel);
                 self.fences.push(at);
+                self.place_tail();
             }
             Op::CatchUp(id) => {
                 let taken = self.guard.catch_up([(id, id)]).unwrap();
@@ -328,6 +334,7 @@ impl Model {
                     self.caught_up.insert(id);
                     self.caught_up_epoch = self.guard.snapshot().epoch;
                 }
+                self.place_tail();
             }
             Op::Pass(milliseconds) => {
                 self.now += milliseconds;
@@ -336,6 +343,20 @@ impl Model {
             }
         }
         self.follow();
+    }
+
+    /// Of tuples read from the output's tail it is known that they were sent before the fences.
+    fn place_tail(&mut self) {
+        if self.caught_up.is_empty() || !self.ordered() {
+            return;
+        }
+        for at in self.fences.clone() {
+            let channel = self.channel(at.channel);
+            channel.doubtful = channel.doubtful.max(Some(at.sequence));
+            channel.highest = channel.highest.max(Some(at.sequence));
+            let end = self.ends.entry(at.channel).or_default();
+            *end = at.sequence.max(*end);
+        }
     }
 
     /// Lets what is due retire, as every verdict does before it is given.
