@@ -188,17 +188,24 @@ fn an_id_that_was_recorded_twice_is_one_after_the_restart() {
 #[test]
 fn epochs_in_the_thousands_are_restored_and_go_on() {
     let storage = MemoryStorage::default();
-    let (mut guard, _) = builder().open(storage.clone()).unwrap();
-    for epoch in 0..3_000 {
-        assert!(passes(&mut guard, epoch, FRESH));
+    let build = || builder().retire_on_truncation();
+    let turn = |guard: &mut ReplayGuard, epoch: u64| {
+        assert!(passes(guard, epoch, Position::new(0, epoch)));
+        if let Some(through) = epoch.checked_sub(14) {
+            guard.truncated(Position::new(0, through));
+        }
         guard.seal();
+    };
+    let (mut guard, _) = build().open(storage.clone()).unwrap();
+    for epoch in 0..3_000 {
+        turn(&mut guard, epoch);
         if epoch % 97 == 0 {
             guard.checkpoint().unwrap();
         }
     }
     guard.checkpoint().unwrap();
     for _ in 0..3 {
-        let (mut restored, _) = reopen(builder(), storage.clone());
+        let (mut restored, _) = reopen(build(), storage.clone());
         let snapshot = restored.snapshot();
         assert_eq!((snapshot.oldest_epoch, snapshot.epoch), (2_986, 3_000));
         assert_eq!(remembered(&mut restored, 3_100), set(2_986..3_000));
@@ -206,11 +213,10 @@ fn epochs_in_the_thousands_are_restored_and_go_on() {
     }
     // The window goes on turning: the oldest go as new ones come.
     for id in 3_000..3_014 {
-        assert!(passes(&mut guard, id, FRESH));
-        guard.seal();
+        turn(&mut guard, id);
     }
     guard.checkpoint().unwrap();
-    let (mut guard, _) = reopen(builder(), storage);
+    let (mut guard, _) = reopen(build(), storage);
     assert_eq!(remembered(&mut guard, 3_100), set(3_000..3_014));
 }
 

@@ -81,7 +81,7 @@ impl ReplayGuard {
 
     /// Fills an empty window from the ids of everything processed, oldest first: where the state is
     /// lost and all outputs are at hand. Of more than the window takes, the last ones are kept. Gives
-    /// the number of all.
+    /// the number of all. A [`fence`](Self::fence) set afterwards says where their positions end.
     ///
     /// # Errors
     ///
@@ -111,6 +111,9 @@ impl ReplayGuard {
             if next.is_none() {
                 let now = self.now();
                 self.room_by_rotation(now);
+                // Where they stand is not known either: a fence places them.
+                self.caught_up_since = Some(self.epochs.oldest().number);
+                self.caught_up_epoch = self.epochs.current().number;
                 return Ok(total);
             }
         }
