@@ -73,3 +73,27 @@ fn retiring_epochs_writes_no_tuples_and_frees_their_bytes() {
     }
     assert!(before > 7_000 * 8 && len() < 2 * OVERHEAD, "{before} and {}", len());
 }
+
+/// A checkpoint for each tuple: their objects are joined, and nothing is forgotten by that.
+#[test]
+fn frequent_checkpoints_of_a_slow_stream_do_not_pile_up() {
+    const TUPLES: u64 = 600;
+    let place = MemoryStorage::default();
+    let storage = Watched::new(&place);
+    let (mut guard, _) = builder().open(storage.clone()).unwrap();
+    storage.take_written();
+    let mut most = 0;
+    for id in 0..TUPLES {
+        process(&mut guard, id..id + 1);
+        guard.checkpoint().unwrap();
+        most = most.max(place.list().unwrap().len());
+    }
+    // Those of the newest state and of the one before, in one epoch, and manifests.
+    assert!((60..2 * 65 + 8).contains(&most), "{most} objects");
+    let written = storage.take_written();
+    // The manifest and a segment each time, and the epoch each 64th time.
+    assert!(written < TUPLES * OVERHEAD * 2, "{written}");
+    drop(guard);
+    let (mut guard, _) = builder().open(place).unwrap();
+    assert!((0..TUPLES).all(|id| !passes(&mut guard, id, REPEATED)));
+}

@@ -22,7 +22,8 @@ use crate::rate;
 /// which never errs.
 ///
 /// With a state, run it again after a crash on the input from the beginning, or from what
-/// --ack-file names: lines that are covered are dropped. `hapax info DIR` shows the state.
+/// --ack-file names: lines that are covered are dropped, if they are within the last CAPACITY new
+/// ones or have dense positions. `hapax info DIR` shows the state.
 #[derive(Args, Debug)]
 #[command(after_help = exit::section(exit::DOING))]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]

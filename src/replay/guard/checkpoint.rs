@@ -12,6 +12,10 @@ use crate::replay::state::{
 /// The place of a guard's state.
 pub(super) type Store = StateStore<Box<dyn Storage>>;
 
+/// Segments of an epoch that is being filled. Beyond it they are joined, so that frequent checkpoints of
+/// a slow stream are not as many objects.
+const MAX_SEGMENTS: usize = 64;
+
 /// Bytes of the operator's own that a checkpoint takes.
 const MAX_ATTACHED: usize = 64 << 10;
 
@@ -36,7 +40,8 @@ impl ReplayGuard {
     /// [`Placement::WithState`] they may when the operator's own state is durable, too:
     /// save the number with it, and call [`state_durable`](Self::state_durable).
     ///
-    /// Writes 8 bytes a tuple, once when it is new and once when its epoch ends.
+    /// Writes 8 bytes a tuple, once when it is new and once when its epoch ends; before that, its epoch
+    /// as a whole with each 64th checkpoint that adds to it.
     ///
     /// # Errors
     ///
@@ -133,6 +138,8 @@ impl ReplayGuard {
             entry.meta = epoch.encode_meta();
             if epoch.ended.is_some() && entry.phase == Phase::Active {
                 *entry = store.seal(entry)?;
+            } else if entry.segments.len() > MAX_SEGMENTS {
+                *entry = store.join(entry)?;
             }
         }
         self.counts.checkpoints += 1;

@@ -250,6 +250,22 @@ impl<S: Storage> StateStore<S> {
     /// [`StateError::Invalid`] if the epoch is sealed already or has segments that are not in the
     /// state; [`StateError::Damaged`]; [`StateError::Fenced`]; [`StateError::Storage`].
     pub fn seal(&mut self, epoch: &EpochEntry) -> Result<EpochEntry, StateError> {
+        self.join_as(epoch, Phase::Sealed)
+    }
+
+    /// Writes the segments of an active epoch as one, and returns the entry to publish in place of
+    /// theirs: an epoch that checkpoints add little to would have as many segments as checkpoints.
+    ///
+    /// Cost and memory of [`seal`](Self::seal).
+    ///
+    /// # Errors
+    ///
+    /// As [`seal`](Self::seal).
+    pub fn join(&mut self, epoch: &EpochEntry) -> Result<EpochEntry, StateError> {
+        self.join_as(epoch, Phase::Active)
+    }
+
+    fn join_as(&mut self, epoch: &EpochEntry, into: Phase) -> Result<EpochEntry, StateError> {
         self.require_current()?;
         let EpochEntry { number, phase, len, ref meta, ref segments } = *epoch;
         if phase == Phase::Sealed {
@@ -258,13 +274,13 @@ impl<S: Storage> StateStore<S> {
         check_epoch(epoch, &self.segments)?;
         let readers: Vec<_> =
             segments.iter().map(|entry| self.reader(entry)).collect::<Result<_, _>>()?;
-        let encoded = segment::seal(number, &readers)?;
+        let encoded = segment::join(number, into, &readers)?;
         drop(readers);
         let segments = match len {
             0 => vec![],
-            _ => vec![self.put_encoded(number, Phase::Sealed, &encoded)?],
+            _ => vec![self.put_encoded(number, into, &encoded)?],
         };
-        Ok(EpochEntry { number, phase: Phase::Sealed, len, meta: meta.clone(), segments })
+        Ok(EpochEntry { number, phase: into, len, meta: meta.clone(), segments })
     }
 
     /// Publishes a state, which then is the one that a restart finds, and returns its number. One

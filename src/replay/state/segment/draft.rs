@@ -33,9 +33,13 @@ pub(crate) fn encode(
     Ok(draft.finish(epoch, phase))
 }
 
-/// One sealed segment of everything in `parts`, the parts of a group in their order. Reads each part
+/// One segment of everything in `parts`, the parts of a group in their order. Reads each part
 /// once, front to back; the memory is that of the result and of one batch.
-pub(crate) fn seal(epoch: u64, parts: &[SegmentReader<'_>]) -> Result<Encoded, StateError> {
+pub(crate) fn join(
+    epoch: u64,
+    phase: Phase,
+    parts: &[SegmentReader<'_>],
+) -> Result<Encoded, StateError> {
     let counts = parts.iter().flat_map(SegmentReader::groups);
     let mut draft = Draft::new(counts).map_err(|error| StateError::damaged("segment", error))?;
     for part in parts {
@@ -49,7 +53,7 @@ pub(crate) fn seal(epoch: u64, parts: &[SegmentReader<'_>]) -> Result<Encoded, S
             }
         }
     }
-    Ok(draft.finish(epoch, Phase::Sealed))
+    Ok(draft.finish(epoch, phase))
 }
 
 /// A segment of which all lengths are known, being filled.

@@ -19,5 +19,5 @@ mod reader;
 pub use head::Phase;
 pub use reader::SegmentReader;
 
-pub(super) use draft::{Encoded, encode, seal};
+pub(super) use draft::{Encoded, encode, join};
 pub(super) use head::MIN_LEN;
