@@ -242,3 +242,17 @@ fn epochs_that_do_not_follow_each_other_are_refused() {
     }
     assert_eq!(refused, 3);
 }
+
+/// A guard on it could be opened and never saved.
+#[test]
+fn a_manifest_whose_groups_are_not_those_of_its_parameters_is_refused() {
+    let storage = MemoryStorage::default();
+    drop(build().open(storage.clone()).unwrap());
+    let contents = Contents { key_groups: 2, ..read(&storage).unwrap().0.contents };
+    let other = MemoryStorage::default();
+    StateStore::create(other.clone(), contents).unwrap();
+    let refused = build().open(other).unwrap_err();
+    assert!(matches!(refused, StateFault::Meaning { .. }), "{refused}");
+    let refused = refused.to_string();
+    assert!(refused.contains("expected 1, as the parameters say, found 2"), "{refused}");
+}

@@ -188,6 +188,11 @@ impl ReplayGuardBuilder {
 fn compare(contents: &Contents, given: Parameters) -> Result<(), StateFault> {
     let stored = Parameters::decode(&contents.parameters)
         .map_err(|source| StateFault::Meaning { source })?;
+    if contents.key_groups != stored.key_groups {
+        let expected = format!("{}, as the parameters say", stored.key_groups);
+        let source = invalid("number of key groups", expected, contents.key_groups);
+        return Err(StateFault::Meaning { source });
+    }
     let debug = |value: &dyn std::fmt::Debug| format!("{value:?}");
     if stored.identity != given.identity {
         return Err(mismatch("hash", debug(&stored.identity), debug(&given.identity)));
