@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a premise that fails is a test that fails")]
 #![expect(unreachable_pub, reason = "the modules of one test crate share their helpers")]
 
+#[path = "../support/random.rs"]
+mod random;
 #[path = "../support/statistics.rs"]
 mod statistics;
 

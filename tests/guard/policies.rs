@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use hapax::replay::{
     AdmitError, Backpressure, ConfirmError, Delivery, Fate, Judged, KeyGroups, OnFull, OnProbable,
-    ReplayGuard, Tuple, Verdict,
+    OnStale, ReplayGuard, Tuple, Verdict,
 };
 
 use crate::subject::{
@@ -318,4 +318,25 @@ fn a_tuple_of_another_owner_is_refused() {
     assert!(own > 30 && others > 30, "{own}, {others}");
     assert_eq!(guard.catch_up([(0u64, 0u64)]).is_ok(), guard.group_of(&0u64).unwrap() == 1);
     assert_eq!(guard.snapshot().counts.judged, own);
+}
+
+/// The side output takes what is late also when the window is full, and the guard keeps none of it.
+#[test]
+fn late_tuples_diverted_from_a_full_window_do_not_grow_it() {
+    let builder = sized(1_400).false_positive_rate(NEVER).tested_after_recovery(0);
+    let builder = builder.retire_by_watermark(0, u64::MAX).on_stale(OnStale::Divert);
+    let mut guard = builder.on_full(OnFull::Divert).build().unwrap();
+    guard.advance_watermark(10);
+    let mut ids = 0u64..;
+    let full = |judged| judged == Judged::Probable(Fate::Divert);
+    while !full(process(&mut guard, &ids.next().unwrap(), Delivery::default())) {}
+    let before = guard.snapshot();
+    for id in ids.take(5_000) {
+        let late = Delivery::default().with_event_time(5);
+        assert_eq!(process(&mut guard, &id, late), Judged::Stale(Fate::Divert));
+    }
+    let after = guard.snapshot();
+    assert_eq!((after.remembered, after.spilled), (before.remembered, 0));
+    assert_eq!(after.counts.stale_diverted, 5_000);
+    assert_accounts(&mut guard);
 }

@@ -12,8 +12,9 @@ use hapax::replay::{
     ReplayGuardBuilder,
 };
 
+use crate::random::Rng;
 use crate::statistics::{assert_close, assert_rate};
-use crate::subject::{DROPPED, Rng, Time, assert_accounts, process, sized};
+use crate::subject::{DROPPED, Time, assert_accounts, process, sized};
 
 /// C.
 const RECOVERIES: u64 = 10_000;

@@ -6,20 +6,8 @@ use std::time::Duration;
 use hapax::replay::state::{MemoryStorage, StateError, Storage, copy, read};
 use hapax::replay::*;
 
+use crate::random::Rng;
 use crate::subject::*;
-
-/// A small generator (SplitMix64).
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % end
-    }
-}
 
 #[test]
 fn a_restart_remembers_what_was_checkpointed() {
@@ -481,4 +469,31 @@ fn a_place_with_foreign_objects_is_empty_and_one_without_a_manifest_is_not() {
         matches!(refused, StateFault::State(StateError::NoManifest { segments: 1, .. })),
         "{refused}"
     );
+}
+
+/// What is dropped for a hit may have been new. Upstream may forget it when the count of it is durable,
+/// and not before: after a crash it comes again, and is counted.
+#[test]
+fn a_probable_replay_is_acknowledged_with_its_count() {
+    let storage = MemoryStorage::default();
+    let build = || builder().channels(ChannelKind::Unordered);
+    let sent = Delivery::from(Position::new(0, 1)).with_redelivered(false);
+    let again = Delivery::from(Position::new(0, 2)).with_redelivered(true);
+    let acks = |guard: &mut ReplayGuard| guard.ackable().map(|at| at.sequence).collect::<Vec<_>>();
+    let (mut guard, _) = build().open(storage.clone()).unwrap();
+    assert!(passes(&mut guard, 7, sent));
+    guard.checkpoint().unwrap();
+    assert_eq!(acks(&mut guard), [1]);
+    assert!(!passes(&mut guard, 7, again));
+    assert_eq!(guard.snapshot().counts.probable, 1);
+    assert_eq!(acks(&mut guard), [0; 0]);
+    drop(guard);
+
+    let (mut guard, _) = reopen(build(), storage.clone());
+    assert_eq!(guard.snapshot().counts.probable, 0);
+    assert!(!passes(&mut guard, 7, again), "it was not acknowledged, so it comes again");
+    guard.checkpoint().unwrap();
+    assert_eq!(acks(&mut guard), [2]);
+    drop(guard);
+    assert_eq!(reopen(build(), storage).0.snapshot().counts.probable, 1);
 }

@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use hapax::replay::ReplayFilter;
 use hapax::{Insert, Seed};
 
+use crate::random::Rng;
 use crate::statistics::{SIGMAS, assert_close};
-use crate::subject::{Rng, bloom, cuckoo, passes, windowed};
+use crate::subject::{bloom, cuckoo, passes, windowed};
 
 /// Sums over many runs.
 #[derive(Default)]

@@ -8,7 +8,8 @@ use hapax::prelude::*;
 use hapax::replay::{Refused, ReplayFilter, UniqueWithin};
 use hapax::{FullReason, InsertError};
 
-use crate::subject::{Rng, bloom, cuckoo, passes, windowed};
+use crate::random::Rng;
+use crate::subject::{bloom, cuckoo, passes, windowed};
 
 fn window() -> crate::subject::Windowed<CuckooFilter> {
     windowed(&cuckoo(1_000, 1e-6))

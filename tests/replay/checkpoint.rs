@@ -8,7 +8,8 @@ use hapax::filter::Builder;
 use hapax::replay::ReplayFilter;
 use hapax::{BloomFilter, HashError, Insert, InsertError, SecretKey, Seed, Unlock};
 
-use crate::subject::{Generation, Rng, Windowed, bloom, counting, cuckoo, fill, passes, windowed};
+use crate::random::Rng;
+use crate::subject::{Generation, Windowed, bloom, counting, cuckoo, fill, passes, windowed};
 
 fn saved_bytes(filter: &impl Persist, path: &Path) -> Vec<u8> {
     filter.save(path).unwrap();

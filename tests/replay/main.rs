@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a premise that fails is a test that fails")]
 #![expect(unreachable_pub, reason = "the support modules are shared by several test crates")]
 
+#[path = "../support/random.rs"]
+mod random;
 #[path = "../support/statistics.rs"]
 mod statistics;
 

@@ -13,8 +13,9 @@ use std::collections::HashSet;
 use hapax::codec::{Artefact, Provenance};
 use hapax::filter::Builder;
 
+use crate::random::Rng;
 use crate::statistics::assert_close;
-use crate::subject::{Generation, Rng, Windowed, bloom, cuckoo, passes, windowed};
+use crate::subject::{Generation, Windowed, bloom, cuckoo, passes, windowed};
 
 #[derive(Default)]
 struct Outcome {
@@ -50,15 +51,15 @@ fn run<F: Generation>(builder: &Builder<F>, len: u64, seed: u64) -> Outcome {
             outcome.lost.insert(position);
         }
         position += 1;
-        if rng.once_in(40) || position.saturating_sub(saved) > behind / 2 {
+        if rng.below(40) == 0 || position.saturating_sub(saved) > behind / 2 {
             state = save(&filter);
             saved = saved.max(position);
             unsaved.clear();
         }
-        if rng.once_in(60) || position.saturating_sub(acknowledged) > behind {
+        if rng.below(60) == 0 || position.saturating_sub(acknowledged) > behind {
             acknowledged = saved;
         }
-        if rng.once_in(100) {
+        if rng.below(100) == 0 {
             filter = Artefact::<Windowed<F>>::from_bytes(&state).unwrap().filter;
             may_repeat.extend(unsaved.drain());
             position = acknowledged;

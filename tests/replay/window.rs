@@ -5,9 +5,10 @@ use hapax::filter::Builder;
 use hapax::prelude::*;
 use hapax::replay::GenerationWindow;
 
+use crate::random::Rng;
 use crate::statistics::{SIGMAS, assert_close, assert_rate};
 use crate::subject::{
-    Generation, Rng, Windowed, bloom, counting, cuckoo, fill, passes, strangers, windowed,
+    Generation, Windowed, bloom, counting, cuckoo, fill, passes, strangers, windowed,
 };
 
 /// So low that no false positive occurs among the keys of these tests.

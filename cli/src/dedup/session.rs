@@ -1,7 +1,6 @@
 //! A run: lines in, verdicts, lines out, checkpoints.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
 use std::io::Read;
 use std::time::{Duration, Instant};
 
@@ -50,7 +49,7 @@ pub(super) struct Session {
     /// Of which so many are judged.
     done: usize,
     /// Ids of the batch.
-    ids: HashSet<u64, BuildHasherDefault<Uniform>>,
+    ids: HashSet<u64>,
     /// Why the batch ends where it does, if the next line cannot be judged.
     unreadable: Option<(u64, Unreadable)>,
     channels: BTreeSet<u32>,
@@ -82,7 +81,7 @@ impl Session {
             tuples: Vec::new(),
             judged: Vec::new(),
             done: 0,
-            ids: HashSet::default(),
+            ids: HashSet::new(),
             unreadable: None,
             channels,
             counted: Counted::default(),
@@ -339,27 +338,6 @@ impl Session {
     /// What is to be said at the end.
     pub(super) const fn wants_json(&self) -> bool {
         self.plan.json
-    }
-}
-
-/// Takes the first half of an id's hash as it is.
-#[derive(Default)]
-struct Uniform(u64);
-
-impl Hasher for Uniform {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        // Not used by `u64`.
-        for byte in bytes {
-            self.write_u64(u64::from(*byte));
-        }
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.0 = self.0.rotate_left(8) ^ word;
     }
 }
 

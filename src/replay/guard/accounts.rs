@@ -26,7 +26,7 @@ pub struct Accounts {
     /// Dropped for their age.
     pub stale_dropped: u64,
 
-    /// Of `first`: the filter had them, but they were no replays by their position or flag.
+    /// Of `first`: the filter was asked and had them, and the policy was to pass.
     pub suspect: u64,
     /// Of `first`: from before the horizon.
     pub stale_passed: u64,
@@ -62,61 +62,38 @@ pub struct Accounts {
     pub estimated_lost: f64,
 }
 
+/// How many counts there are: none may be left out of a saved state.
+const WORDS: usize = 23;
+const _: () = assert!(size_of::<Accounts>() == (WORDS + 1) * size_of::<u64>());
+
 impl Accounts {
-    /// The counts in the order in which they are stored.
-    pub(super) fn words_mut(&mut self) -> impl Iterator<Item = &mut u64> {
-        let Self {
-            judged,
-            first,
-            replay,
-            probable,
-            diverted,
-            unconfirmed,
-            in_flight,
-            stale_diverted,
-            stale_dropped,
-            suspect,
-            stale_passed,
-            missing_id,
-            confirmed_replay,
-            confirmed_false_positive,
-            committed,
-            aborted,
-            backpressure,
-            retired,
-            rotated,
-            recoveries,
-            caught_up,
-            checkpoints,
-            tested,
-            estimated_lost: _,
-        } = self;
+    /// The counts in the order in which they are stored, the estimate aside.
+    pub(super) fn words_mut(&mut self) -> [&mut u64; WORDS] {
         [
-            judged,
-            first,
-            replay,
-            probable,
-            diverted,
-            unconfirmed,
-            in_flight,
-            stale_diverted,
-            stale_dropped,
-            suspect,
-            stale_passed,
-            missing_id,
-            confirmed_replay,
-            confirmed_false_positive,
-            committed,
-            aborted,
-            backpressure,
-            retired,
-            rotated,
-            recoveries,
-            caught_up,
-            checkpoints,
-            tested,
+            &mut self.judged,
+            &mut self.first,
+            &mut self.replay,
+            &mut self.probable,
+            &mut self.diverted,
+            &mut self.unconfirmed,
+            &mut self.in_flight,
+            &mut self.stale_diverted,
+            &mut self.stale_dropped,
+            &mut self.suspect,
+            &mut self.stale_passed,
+            &mut self.missing_id,
+            &mut self.confirmed_replay,
+            &mut self.confirmed_false_positive,
+            &mut self.committed,
+            &mut self.aborted,
+            &mut self.backpressure,
+            &mut self.retired,
+            &mut self.rotated,
+            &mut self.recoveries,
+            &mut self.caught_up,
+            &mut self.checkpoints,
+            &mut self.tested,
         ]
-        .into_iter()
     }
 
     /// The probability that any tuple was lost is at most this: 1 − e^−S for an estimate of S.

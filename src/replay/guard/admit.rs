@@ -8,6 +8,7 @@ use super::builder::Options;
 use super::delivery::{Delivery, Tuple};
 use super::error::{AdmitError, Backpressure};
 use super::replay_guard::ReplayGuard;
+use super::settle::Certainty;
 use super::ticket::{Batch, Entry, EntryKind, InFlightId, Ticket, Unconfirmed};
 use super::verdict::{Action, Fate, Judged, OnFull, OnMissingId, OnProbable, OnStale, Verdict};
 use super::windows::Recorded;
@@ -262,42 +263,22 @@ impl ReplayGuard {
             self.counts.backpressure += u64::from(matches!(error, AdmitError::Backpressure(_)));
         })?;
         self.counts.judged += 1;
-        let dropped = match decision.0 {
-            Judged::First => {
-                self.counts.first += 1;
-                false
-            }
-            Judged::Replay => {
-                self.counts.replay += 1;
-                true
-            }
-            Judged::InFlight => {
-                self.counts.in_flight += 1;
-                false
-            }
-            Judged::Probable(Fate::Drop) => {
-                self.counts.probable += 1;
-                true
-            }
-            Judged::Probable(Fate::Divert) => {
-                self.counts.diverted += 1;
-                false
-            }
+        let counts = &mut self.counts;
+        let (count, dropped) = match decision.0 {
+            Judged::First => (&mut counts.first, None),
+            Judged::Replay => (&mut counts.replay, Some(Certainty::Certain)),
+            Judged::InFlight => (&mut counts.in_flight, None),
+            Judged::Probable(Fate::Drop) => (&mut counts.probable, Some(Certainty::Probable)),
+            Judged::Probable(Fate::Divert) => (&mut counts.diverted, None),
             Judged::Probable(Fate::Confirm) | Judged::Stale(Fate::Confirm) => {
-                self.counts.unconfirmed += 1;
-                false
+                (&mut counts.unconfirmed, None)
             }
-            Judged::Stale(Fate::Divert) => {
-                self.counts.stale_diverted += 1;
-                false
-            }
-            Judged::Stale(Fate::Drop) => {
-                self.counts.stale_dropped += 1;
-                true
-            }
+            Judged::Stale(Fate::Divert) => (&mut counts.stale_diverted, None),
+            Judged::Stale(Fate::Drop) => (&mut counts.stale_dropped, Some(Certainty::Probable)),
         };
-        if dropped {
-            self.dropped(tuple.delivery.position);
+        *count += 1;
+        if let Some(certainty) = dropped {
+            self.dropped(tuple.delivery.position, certainty);
         }
         Ok(decision)
     }
@@ -326,8 +307,8 @@ impl ReplayGuard {
             match self.options.on_stale {
                 OnStale::Pass => {}
                 OnStale::Divert => {
-                    self.make_room(tuple.group, now)?;
-                    return Ok(recorded(Judged::Stale(Fate::Divert)));
+                    let kind = self.kind_by_room(tuple.group, now)?;
+                    return Ok((Judged::Stale(Fate::Divert), kind));
                 }
                 OnStale::Drop => return Ok(recorded(Judged::Stale(Fate::Drop))),
             }
@@ -367,7 +348,7 @@ impl ReplayGuard {
             always_on || self.recovery.covers(tuple.group, &tuple.delivery, evidence, kind);
         let policy = if at_risk { on_probable } else { on_suspect };
         if policy == OnProbable::Pass && !at_risk {
-            // Not asked: whether the filter has it is seen, and counted, when it is recorded.
+            // Nothing depends on what the filter would say.
             return self.first(tuple.group, now);
         }
         let rate = self.windows.rate(tuple.group);
@@ -391,27 +372,34 @@ impl ReplayGuard {
         }
         let (fate, kind) = match policy {
             OnProbable::Drop if drops => (Fate::Drop, EntryKind::Recorded),
-            OnProbable::Drop | OnProbable::Divert => (Fate::Divert, EntryKind::Recorded),
-            OnProbable::Confirm => (Fate::Confirm, EntryKind::Unconfirmed),
+            OnProbable::Drop | OnProbable::Divert => {
+                (Fate::Divert, self.kind_by_room(tuple.group, now)?)
+            }
+            OnProbable::Confirm => {
+                self.make_room(tuple.group, now)?;
+                (Fate::Confirm, EntryKind::Unconfirmed)
+            }
             OnProbable::Pass => {
                 let decision = self.first(tuple.group, now)?;
                 self.counts.suspect += u64::from(decision.0 == Judged::First);
                 return Ok(decision);
             }
         };
-        if fate != Fate::Drop {
-            self.make_room(tuple.group, now)?;
-        }
         Ok((Judged::Probable(fate), kind))
     }
 
     /// A tuple passes, if there is room to remember it.
     fn first(&mut self, group: u16, now: Duration) -> Result<Decision, AdmitError> {
-        Ok(if self.make_room(group, now)? {
-            (Judged::First, EntryKind::Recorded)
-        } else {
-            (Judged::Probable(Fate::Divert), EntryKind::Unrecorded)
+        Ok(match self.kind_by_room(group, now)? {
+            EntryKind::Recorded => (Judged::First, EntryKind::Recorded),
+            kind => (Judged::Probable(Fate::Divert), kind),
         })
+    }
+
+    /// How the ticket of a tuple is settled: recorded if there is room to remember it.
+    fn kind_by_room(&mut self, group: u16, now: Duration) -> Result<EntryKind, AdmitError> {
+        let room = self.make_room(group, now)?;
+        Ok(if room { EntryKind::Recorded } else { EntryKind::Unrecorded })
     }
 
     /// Sees to it that one more tuple of the group can be recorded; `false` if it cannot and is to be

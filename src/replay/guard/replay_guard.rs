@@ -267,8 +267,9 @@ impl ReplayGuard {
         self.returns.wake_on_return(waker);
     }
 
-    /// What may be acknowledged now, each position once: what was dropped, and what a durable
-    /// checkpoint covers. What is not taken stays.
+    /// What may be acknowledged now, each position once: replays for certain at once; and when a durable
+    /// checkpoint covers them, what was committed and what was dropped for a hit of the filter or for its
+    /// age. What is not taken stays.
     pub fn ackable(&mut self) -> impl Iterator<Item = Position> + '_ {
         self.drain();
         let fenced = self.fenced;

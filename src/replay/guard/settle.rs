@@ -8,6 +8,13 @@ use super::verdict::Placement;
 use super::windows::Recorded;
 use crate::replay::Position;
 
+/// How sure it is that a dropped tuple was processed before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Certainty {
+    Certain,
+    Probable,
+}
+
 impl ReplayGuard {
     /// Takes in what tickets gave back. Everything that looks at the state does it first.
     pub(super) fn drain(&mut self) {
@@ -41,7 +48,7 @@ impl ReplayGuard {
             Outcome::ConfirmedReplay => {
                 self.counts.confirmed_replay += number;
                 for entry in entries {
-                    self.dropped(entry.position);
+                    self.dropped(entry.position, Certainty::Certain);
                 }
                 return;
             }
@@ -59,10 +66,10 @@ impl ReplayGuard {
 
     /// A replay is dropped: what upstream sent again is processed, and may be acknowledged. Its id
     /// does not live longer for it.
-    pub(super) fn dropped(&mut self, position: Option<Position>) {
+    pub(super) fn dropped(&mut self, position: Option<Position>, certainty: Certainty) {
         if let Some(position) = position {
             self.positions.processed(position);
-            self.ack_dropped(position);
+            self.ack_dropped(position, certainty);
         }
     }
 
@@ -144,10 +151,13 @@ impl ReplayGuard {
         }
     }
 
-    /// Acknowledges a tuple that was dropped. In the operator's own state the evidence for it may not
-    /// be durable yet; then it waits.
-    fn ack_dropped(&mut self, position: Position) {
-        if self.options.placement == Placement::AfterOutput || self.acks.all_durable() {
+    /// Acknowledges a tuple that was dropped. It waits for the next checkpoint if it may have been new:
+    /// acknowledged at once, it would be gone for upstream, and after a crash also for the counts. And
+    /// in the operator's own state, if the evidence for it may not be durable yet.
+    fn ack_dropped(&mut self, position: Position, certainty: Certainty) {
+        let evident = certainty == Certainty::Certain
+            && (self.options.placement == Placement::AfterOutput || self.acks.all_durable());
+        if evident || !self.options.durable {
             self.acks.now(position);
         } else {
             self.acks.later(position);

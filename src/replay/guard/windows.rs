@@ -51,8 +51,6 @@ pub(super) struct Windows {
     /// Tuples for which a filter had no room, and their epoch. Their outputs are durable, so they
     /// cannot be refused any more. At most as many as can be in flight.
     spilled: HashMap<Recorded, u64>,
-    /// The rate of a group's filter is this times its live tuples.
-    rate_per_tuple: f64,
     /// The epoch of the guard that is epoch 0 of the filters.
     first_epoch: u64,
     /// Scratch for inserts by batch.
@@ -90,17 +88,10 @@ impl Windows {
     pub(super) fn new(groups: GroupRange, shape: &WindowShape) -> Result<Self, BuildError> {
         let builder = shape.builder();
         let filters: Result<Vec<_>, _> = groups.iter().map(|_| builder.build()).collect();
-        let filters = filters?;
-        let rate_per_tuple = filters.first().map_or(0.0, |filter| {
-            let slots = filter.buckets() * crate::math::cuckoo::SLOTS_PER_BUCKET;
-            let full = crate::math::retiring::rate_at_load(filter.fingerprint_bits(), 1.0);
-            full / slots as f64
-        });
         Ok(Self {
             groups,
-            filters,
+            filters: filters?,
             spilled: HashMap::new(),
-            rate_per_tuple,
             first_epoch: 0,
             hashes: Vec::new(),
             seen: Vec::new(),
@@ -140,8 +131,7 @@ impl Windows {
     /// The rate of a test in a group now.
     #[inline]
     pub(super) fn rate(&self, group: u16) -> f64 {
-        let len = self.filter(group).map_or(0, |filter| filter.settings().len);
-        (self.rate_per_tuple * len as f64).min(1.0)
+        self.filter(group).map_or(0.0, Membership::false_positive_rate)
     }
 
     /// Whether a group's filter has as many live tuples as it was planned for.
